@@ -43,7 +43,7 @@ def test_scores_are_written_and_summed_up(data, replies, tmp_path):
     done = call("eval", replies, "--data", data, "--json", tmp_path / "s.json")
     assert done.returncode == 0
     assert done.stdout.startswith("pred answers 50.0 %")
-    assert re.search(r"vanilla +50.0 % +– +50.0 % +2 +100.0 %", done.stdout)
+    assert re.search(r"vanilla +50.0 % +– +100.0 % +0.0 %", done.stdout)
     assert json.loads((tmp_path / "s.json").read_text())["accuracy"] == 0.5
 
 

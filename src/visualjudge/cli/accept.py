@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.console import following, remark, say, write
+from visualjudge.cli.console import following, say, write
 from visualjudge.cli.options import JsonFile, output
 from visualjudge.core.errors import UsageError
 from visualjudge.core.escaping import for_csv
@@ -80,12 +80,6 @@ def accept(
     )
     write(json, result.json())
     print(result)
-    remark(
-        {
-            "where a build left images out, a larger `scoring_groups` asks "
-            "about them": any(row.images_needed for row in result.chosen)
-        }
-    )
     if not result.thresholds:
         raise typer.Exit(1)
     if apply is None or out is None:

@@ -14,11 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualjudge.cli.console import Checked, following, say, write as write_to
+from visualjudge.cli.console import (
+    Checked,
+    following,
+    remark,
+    say,
+    write as write_to,
+)
 from visualjudge.cli.main import command_of
 from visualjudge.cli.options import ModelOptions, MovedDataset, output
 from visualjudge.core.errors import UsageError
 from visualjudge.core.output_files import OutputFile
+from visualjudge.core.plurals import pluralize
 
 if TYPE_CHECKING:
     from visualjudge.apps.gate.check import Check
@@ -55,19 +62,24 @@ def write(
         None if "pairwise" in named else score_lock_of(analysis, run, questions)
     ) or lock_of(analysis, run, questions)
     lock.write(out)
-    if isinstance(lock, Lock):
-        content = (
-            f"{100 * lock.accuracy.value:.2f} % of all answers right, "
-            f"{len(lock.canaries)} canaries"
-        )
-    else:
-        content = f"{len(lock.scores)} scores"
-    print(folded(f"{out}: {content}, answer {lock.answer}"))
-    if isinstance(lock, Lock) and lock.accuracy.images < LEAST_IMAGES:
-        say(
-            f"{out}: never holds: it has {lock.accuracy.images} images, and at "
-            f"least {LEAST_IMAGES} must be asked"
-        )
+    content = (
+        f"{100 * lock.accuracy.value:.2f} % of all answers right, "
+        f"{len(lock.canaries)} canaries"
+        if isinstance(lock, Lock)
+        else f"{len(lock.scores)} scores"
+    )
+    print(folded(f"{out}: {content}; answer: {lock.answer}"))
+    failed = analysis.study.runs[0].answered["status"].eq("api_error").sum()
+    remark(
+        {
+            f"{run}: {pluralize(failed, 'call')} failed, which the lock counts as "
+            "wrong: ask again by `resume` of judge before you lock it": failed,
+            f"{out}: never holds: at least {LEAST_IMAGES} images must be asked": isinstance(
+                lock, Lock
+            )
+            and lock.accuracy.images < LEAST_IMAGES,
+        }
+    )
     following("gate", "check", run, "--lock", out)
 
 

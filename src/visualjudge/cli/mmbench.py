@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from visualjudge.apps.mmbench.table import Table
     from visualjudge.clients.base import Client
 
-SHOWN = 20
+SHOWN = 5
 RulesName = Literal["strict", "vlmevalkit"]
 Data = Annotated[
     Path, typer.Argument(help="Table of questions, .tsv.", metavar="DATA")
@@ -143,10 +143,10 @@ def evaluate(
     from visualjudge.apps.mmbench.report_page import page
     from visualjudge.apps.mmbench.scores import (
         Model,
-        accuracy_table,
         as_json,
         scores,
         sentence,
+        tables,
     )
 
     names = name or ask_model.models_of(predictions)
@@ -173,8 +173,7 @@ def evaluate(
     write(out, page(table, models, most=wrong) if out else None)
     print(
         *(folded(sentence(model)) for model in models),
-        "",
-        accuracy_table(models).text(),
+        *(f"\n{table.text()}" for table in tables(models)),
         sep="\n",
     )
     for number in numbers:
@@ -184,16 +183,16 @@ def evaluate(
                 f"{len(rows)} {what}: {', '.join(map(str, rows[:SHOWN]))}": rows
                 for what, rows in (
                     (
-                        "lack a row or a reply for a rotation; circular leaves them out",
+                        "questions lack a reply to a rotation; circular leaves them out",
                         number["invalid_groups"],
                     ),
                     (
-                        "have an index that the table lacks (from 1000000 on of "
-                        "rotations: give the table that `mmbench circular` wrote)",
+                        "replies are to rows that the table lacks (rotations, from "
+                        "1000000 on: give the table that `mmbench circular` wrote)",
                         number["unknown"],
                     ),
                     (
-                        "are read differently by the strict rules (see differs)",
+                        "replies are read differently by the strict rules (see differs)",
                         [row["index"] for row in number.get("differs", ())],
                     ),
                 )

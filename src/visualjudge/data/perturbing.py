@@ -77,7 +77,7 @@ def perturb_samples(
     seed: int,
     wanted: Sequence[str] | None = None,
     with_truth: bool = False,
-    pairing: Pairing = "ladder",
+    pairing: Pairing,
     file: str = "",
     **options: Any,
 ) -> Iterator[Made]:

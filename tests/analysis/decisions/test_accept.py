@@ -245,7 +245,7 @@ def test_each_task_has_its_own_score_and_one_for_all_names_the_tasks_at_risk(
     assert reasons == {"no score of its task keeps the risk"}
     pooled = accept(known, risk=0.1, pooled=True)
     assert pooled.thresholds == {"object_detection": 9.0, "keypoint": 9.0}
-    assert "the risk is not kept: keypoint 20.0 %" in pooled.sentence
+    assert "more are bad: keypoint 20.0 %" in pooled.sentence
 
 
 BOX = {"label": "dog", "bbox": [1, 2, 11, 22]}

@@ -24,9 +24,11 @@ from visualjudge.apps.mmbench.report_page import page
 from visualjudge.apps.mmbench.scores import (
     Model,
     accuracy_table,
+    comparisons,
     lines,
     scores,
     sentence,
+    tables,
 )
 from visualjudge.apps.mmbench.table import option_columns, read_table
 from visualjudge.core.errors import DataError, InvalidRecord
@@ -349,7 +351,7 @@ def test_scores_are_json_without_nan(tmp_path):
 # ---------------------------------------------------------------- report
 
 
-def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
+def test_vanilla_is_each_question_once(tmp_path):
     rows, replies = [], {}
     for index, right in (
         (1, (False, True)),
@@ -373,18 +375,10 @@ def test_vanilla_is_each_question_once_and_all_rotations_are_named_so(tmp_path):
     assert {label: cell["n"] for label, cell in found.items()} == {
         "vanilla": 3,
         "circular": 2,
-        "all rotations": 6,
-    }
-    assert {label: cell["n_missing"] for label, cell in found.items()} == {
-        "vanilla": 0,
-        "circular": 1,
-        "all rotations": 1,
     }
     assert [cell["value"] for cell in found.values()] == pytest.approx(
-        [1 / 2, 2 / 3, 4 / 6]
+        [1 / 2, 2 / 3]
     )
-    # of the rows that a line counts, whatever its others lack
-    assert found["circular"]["extraction_rate"] == 1
 
 
 def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
@@ -404,17 +398,14 @@ def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
         0.25,
     )
     assert numbers["by_category"]["scene"]["n_missing"] == 26
-    said = (
-        "without a reply: 26 of 30 rows, counted as wrong; of 4 replies 50.0 % were "
-        "read, 25.0 % are right"
-    )
+    said = "26 missing and 2 without an option, of 30 replies"
     assert f"m: {said}" in " ".join(accuracy_table([model]).text().split())
     assert f"m: {said}" in page(table, [model]).replace("\u00a0", " ")
 
 
 def test_nothing_is_said_of_missing_replies_where_all_came(tmp_path):
     model = Model("m", evaluate(table_of(tmp_path, [row(1)]), {1: "no letter"}))
-    assert "without a reply" not in accuracy_table([model]).text()
+    assert "missing" not in accuracy_table([model]).text()
 
 
 def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
@@ -537,3 +528,43 @@ def test_rotations_move_every_right_answer(tmp_path):
         "AB",
         "AC",
     ]
+
+
+def test_a_model_is_better_where_its_lead_is_proven_on_the_same_questions(
+    tmp_path,
+):
+    """Of 30 questions on 30 images, b misses 12 that a has right; c, two others."""
+    rows = [row(i, image=f"image of {i}") for i in range(1, 31)]
+    table = table_of(tmp_path, rows)
+    wrong = {"a": (), "b": range(1, 13), "c": (20, 21)}
+    models = [
+        Model(
+            name,
+            evaluate(
+                table, {i: "B" if i in own else "A" for i in range(1, 31)}
+            ),
+        )
+        for name, own in wrong.items()
+    ]
+    a_b, a_c, b_c = comparisons(models)
+    assert (a_b["better"], a_c["better"], b_c["better"]) == ("a", None, "c")
+    assert a_b["difference"] == pytest.approx(12 / 30)
+    assert b_c["difference"] == pytest.approx(-10 / 30)
+    assert a_b["p_holm"] == pytest.approx(3 * a_b["p"])
+    assert "not proven" in tables(models)[0].text()
+    assert len(tables(models[:1])) == 1
+
+
+def test_models_are_compared_on_the_questions_that_both_have_whole(tmp_path):
+    rows, replies = [], {}
+    for index in range(1, 9):
+        more, given = rotated(index, image=f"image of {index}")
+        rows, replies = rows + more, replies | given
+    lacking = {key: reply for key, reply in replies.items() if key != 8 + K}
+    table = table_of(tmp_path, rows)
+    models = [
+        Model("all", evaluate(table, replies)),
+        Model("seven", evaluate(table, lacking)),
+    ]
+    (only,) = comparisons(models)
+    assert (only["questions"], only["difference"]) == (7, 0)

@@ -17,7 +17,7 @@ from pycocotools import mask as coco_mask
 from folding import each
 from visualjudge import score
 from visualjudge.core.errors import DataError, UsageError
-from visualjudge.vision.images.faults import image_faults
+from visualjudge.vision.images import faults
 from visualjudge.vision.images.record import WholeImage
 from visualjudge.vision.images.score import ssim
 from visualjudge.vision.masks.record import masks_from_label_map
@@ -309,9 +309,12 @@ def test_predictions_where_the_truth_has_no_label_are_told_from_one_per_cent(
     assert "2 % of the pixels" in lines[-1] or told == 1
 
 
-def test_a_large_restored_image_needs_little_memory_beside_it() -> None:
+def test_a_large_restored_image_needs_little_memory_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """SSIM is made band by band, and the changes of faults one at a time: 4.4 GB for 12
     megapixels before."""
+    monkeypatch.setattr(faults, "MOST_KEPT", 0)
     rng = np.random.default_rng(0)
     real = rng.integers(0, 256, (1000, 2000, 3), dtype=np.uint8)
     predicted = WholeImage(cv2.GaussianBlur(real, (0, 0), 2.0))
@@ -319,7 +322,9 @@ def test_a_large_restored_image_needs_little_memory_beside_it() -> None:
     try:
         for measure in (
             lambda: ssim(predicted, WholeImage(real)),
-            lambda: list(image_faults(predicted, WholeImage(real), None, real)),
+            lambda: list(
+                faults.image_faults(predicted, WholeImage(real), None, real)
+            ),
         ):
             tracemalloc.reset_peak()
             measure()

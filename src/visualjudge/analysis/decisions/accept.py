@@ -133,9 +133,14 @@ class Acceptance:
     def sentence(self) -> str:
         """The answer in one sentence, or one for each kind of task."""
         each = "" if len(self.chosen) == 1 else "of each task, "
+        weighted = (
+            ""
+            if self.base_rate is None
+            else f"; weighted as if {percent(self.base_rate)} of all were bad"
+        )
         promise = (
             f"{each}at most {percent(self.risk)} of the accepted predictions are bad "
-            f"(true score below {self.bad_below:g}; 95 % confidence)"
+            f"(true score below {self.bad_below:g}; 95 % confidence{weighted})"
         )
         lacks = _listed(
             (
@@ -156,9 +161,11 @@ class Acceptance:
             f"{self.judge}: accept predictions from a judge’s score of {score}: {promise}"
         ]
         if len(self.chosen) == 1:
-            share = percent(self.parts[0].accepted)
-            good = percent(self.parts[0].recall or 0.0)
-            sentences.append(f"{share} are accepted, {good} of the good ones")
+            whole = self.parts[0]
+            sentences.append(
+                f"Of {number(whole.predictions)} predictions, {percent(whole.accepted)} "
+                f"are accepted, {percent(whole.recall or 0.0)} of the good ones"
+            )
         if lacks:
             sentences.append(f"No score keeps it for {lacks}")
         return ". ".join([*sentences, *self._tasks_at_risk()])
@@ -173,14 +180,14 @@ class Acceptance:
             shares = _listed(
                 (row.part, percent(row.bad_accepted)) for row in broken
             )
-            yield f"By task the risk is not kept: {shares}"
+            yield f"By task more are bad: {shares}"
         unproven = [
             row.part
             for row in rows
             if row not in broken and (row.bound or 1) > self.risk
         ]
         if unproven:
-            yield f"It is not shown by itself for {', '.join(unproven)}"
+            yield f"This is not shown for {', '.join(unproven)} alone"
 
     def json(self) -> Json:
         """Return all fields, the score of each task and the sentence."""
@@ -191,36 +198,20 @@ class Acceptance:
         }
 
     def __str__(self) -> str:
-        several = len(self.chosen) > 1
-        rows = [
-            row for row in self.parts if not several or row.part in self.tasks
-        ]
-        notes = [
-            *(
-                [
-                    "The promise holds for all of them together, the first row, not for "
-                    "each other row."
-                ]
-                if len(rows) > 1 and not several
-                else []
-            ),
-            *(
-                []
-                if self.base_rate is None
-                else [
-                    f"Shares are weighted: {percent(self.base_rate)} of all predictions "
-                    "are bad."
-                ]
-            ),
-        ]
-        tables = (
-            [grid(PART, rows, title="At the chosen score", notes=notes)]
-            if rows
-            else []
-        )
-        if not several:
-            tables.append(grid(PART, self.curve, title="Other scores"))
-        return "\n".join(
+        tasks = [row for row in self.parts if row.part in self.tasks]
+        tables = [grid(PART, tasks)] if tasks else []
+        if len(self.chosen) == 1:
+            scores = {
+                row.threshold: row for row in (*self.curve, *self.parts[:1])
+            }
+            tables.append(
+                grid(
+                    PART,
+                    [scores[score] for score in sorted(scores, reverse=True)],
+                    hidden=("part", "predictions"),
+                )
+            )
+        return "\n\n".join(
             [folded(self.sentence), *(table.text() for table in tables)]
         )
 
@@ -234,7 +225,7 @@ def _listed(rows: Iterable[tuple[str, str]], between: str = " ") -> str:
 
 
 PART = Layout[AcceptedPart](
-    named("part", "Part"),
+    named("part", "Task"),
     named("threshold", "Score from", "{:.4g}".format),
     named("accepted", "Accepted", percent),
     named("bad_accepted", "Bad of these", percent),

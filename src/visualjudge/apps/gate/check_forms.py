@@ -2,10 +2,8 @@
 made is in ``check.py``.
 """
 
-from dataclasses import replace
-
 from visualjudge.apps.gate.check import Check
-from visualjudge.apps.gate.lock import Accuracy, Lock
+from visualjudge.apps.gate.lock import Lock
 from visualjudge.apps.gate.score_lock import ScoreLock
 from visualjudge.core.escaping import for_html, for_markdown
 from visualjudge.core.text_tables import folded
@@ -25,37 +23,20 @@ def text(check: Check) -> str:
 
 def markdown(check: Check, lock: Lock | ScoreLock) -> str:
     """Return a summary for a pull request."""
-    if isinstance(lock, ScoreLock):
-        content = [f"{len(lock.scores)} scores"]
-    else:
-        content = [
-            "| Task | Answer | Accuracy | 95 % | Questions | Images |",
-            "|---|---|---:|---|---:|---:|",
-            _row("all", replace(lock.accuracy, answer=lock.answer)),
-            *(_row(task, row) for task, row in lock.tasks.items()),
-        ]
     model = for_markdown(str(lock.judge.get("model")))
+    content = (
+        f"{100 * lock.accuracy.value:.2f} % of all answers right"
+        if isinstance(lock, Lock)
+        else f"{len(lock.scores)} scores"
+    )
     lines = [
         f"### {SIGNS[check.state]} visualjudge gate: {check.state}\n",
         *(f"- {for_markdown(reason)}" for reason in check.reasons),
-        f"\nThe lock is of {model}, whose answer was **{for_markdown(lock.answer)}**: "
-        "“holds” means that the judge has not changed, not that it is good.\n",
-        *content,
+        f"\nThe lock is of {model}, whose answer was **{for_markdown(lock.answer)}** "
+        f"({content}): “holds” means that the judge has not changed, not that it is "
+        "good.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _row(task: str, row: Accuracy) -> str:
-    ends = row.ci95
-    cells = (
-        for_markdown(task),
-        for_markdown(str(row.answer)),
-        f"{100 * row.value:.2f} %",
-        "–" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}",
-        str(row.questions),
-        str(row.images),
-    )
-    return f"| {' | '.join(cells)} |"
 
 
 def junit(check: Check) -> str:

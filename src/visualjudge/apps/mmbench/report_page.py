@@ -13,8 +13,8 @@ from visualjudge.analysis.report.examples import jpeg_uri
 from visualjudge.apps.mmbench.scores import (
     Model,
     ability_table,
-    accuracy_table,
     sentence,
+    tables,
 )
 from visualjudge.apps.mmbench.table import ScoredRow, Table
 from visualjudge.apps.mmbench.table_images import image_parts
@@ -41,9 +41,9 @@ def page(table: Table, models: Sequence[Model], *, most: int = 100) -> str:
                 page_style((TEMPLATES / "report.css").read_text("utf-8"))
             ),
             table_name=table.path.name,
-            rules=models[0].evaluation.rules,
             opening=[unbroken(sentence(model)) for model in models],
-            tables=[accuracy_table(models), ability_table(models)],
+            tables=tables(models),
+            abilities=ability_table(models),
             models=[_section(table, model, most) for model in models],
             most=most,
         )

@@ -9,18 +9,28 @@ The usual table has accuracy by MMBench's six abilities and overall, for each sp
 model.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import comb, prod
 
 import numpy as np
+import polars as pl
 
-from visualjudge.analysis.estimate import shares, sums
-from visualjudge.analysis.figure_text import many, number, percent, percents
+from visualjudge.analysis.estimate import LEVEL, holm, shares, sums
+from visualjudge.analysis.figure_text import (
+    many,
+    number,
+    percent,
+    percents,
+    points,
+)
+from visualjudge.analysis.figures.comparisons import paired
 from visualjudge.apps.mmbench.doubts import doubts
 from visualjudge.apps.mmbench.evaluate import Difference, Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
-from visualjudge.core.jsons import Fields, Json
+from visualjudge.core.jsons import Json
 from visualjudge.core.text_tables import Table
 
 # MMBench's l2-categories and the names its leaderboard gives them; other categories
@@ -100,8 +110,7 @@ def block(part: Slice) -> Json:
     not in the shares ``of_replies``. ``vanilla_accuracy`` is that of VanillaEval: each
     question once, without its rotations.
     """
-    valid = [group for group in part.groups if group.hit is not None]
-    circular = [bool(group.hit) for group in valid]
+    circular = cases(part, "circular_accuracy")
     replied = [line for line in part.rows if line.prediction is not None]
     vanilla = [line for line in part.rows if not line.row.rotation]
     return {
@@ -120,10 +129,11 @@ def block(part: Slice) -> Json:
         "accuracy_of_replies": share([line.hit for line in replied]),
         "n_vanilla": len(vanilla),
         **_shares("vanilla_accuracy", vanilla, [line.hit for line in vanilla]),
-        "n_groups": len(valid),
-        "circular_accuracy": share(circular),
-        "circular_accuracy_ci95": interval(
-            circular, [group.rows[0].image for group in valid]
+        "n_groups": len(circular),
+        **_shares(
+            "circular_accuracy",
+            [rows[0] for rows in circular],
+            [all(line.hit for line in rows) for rows in circular],
         ),
     }
 
@@ -137,8 +147,8 @@ def _shares(
     }
 
 
-def share(values: Sequence[bool]) -> float | None:
-    """Return the share of true values, or None without values."""
+def share(values: Sequence[float]) -> float | None:
+    """Return the share of true values, or a mean; None without values."""
     return sum(values) / len(values) if values else None
 
 
@@ -191,20 +201,26 @@ def column_names(models: Sequence[Model]) -> list[str]:
 
 
 def measures(evaluation: Evaluation) -> dict[str, str]:
-    """Return the measures and their names.
-
-    With rotations these are CircularEval, VanillaEval (each question once), and the
-    share of all rows. Without rotations, the share of all rows is VanillaEval.
+    """Return the measures and their names, the most telling first: with rotations
+    CircularEval and VanillaEval (each question once), without them only this, which
+    then is the share of all rows.
     """
     return (
-        {
-            "circular_accuracy": "circular",
-            "vanilla_accuracy": "vanilla",
-            "accuracy": "all rotations",
-        }
+        {"circular_accuracy": "circular", "vanilla_accuracy": "vanilla"}
         if any(line.row.rotation for line in evaluation.rows)
         else {"accuracy": "vanilla"}
     )
+
+
+def cases(part: Slice, measure: str) -> list[Sequence[ScoredRow]]:
+    """Return the rows of each question that a measure counts."""
+    if measure == "circular_accuracy":
+        return [group.rows for group in part.groups if group.hit is not None]
+    return [
+        [line]
+        for line in part.rows
+        if measure != "vanilla_accuracy" or not line.row.rotation
+    ]
 
 
 def lines(models: Sequence[Model]) -> Iterator[Line]:
@@ -235,28 +251,13 @@ def lines(models: Sequence[Model]) -> Iterator[Line]:
 
 
 def _cell(piece: Slice, measure: str) -> Json:
-    asked = (
-        Slice([line for line in piece.rows if not line.row.rotation], [])
-        if measure == "vanilla_accuracy"
-        else piece
-    )
-    numbers = block(asked)
-    groups = [group.rows for group in piece.groups if group.hit is not None]
-    cases = (
-        groups
-        if measure == "circular_accuracy"
-        else [[line] for line in asked.rows]
-    )
-    chances = [_chance(rows) for rows in cases]
+    counted = cases(piece, measure)
+    right = [all(line.hit for line in rows) for rows in counted]
     return {
-        "guess": sum(chances) / len(chances) if chances else None,
-        "value": numbers[measure],
-        "ci95": numbers[f"{measure}_ci95"],
-        "n": len(cases),
-        "n_missing": numbers["n_missing"],
-        "extraction_rate": share(
-            [line.extracted is not None for rows in cases for line in rows]
-        ),
+        "guess": share([_chance(rows) for rows in counted]),
+        "value": share(right),
+        "ci95": interval(right, [rows[0].image for rows in counted]),
+        "n": len(counted),
     }
 
 
@@ -267,6 +268,77 @@ def _chance(rows: Sequence[ScoredRow]) -> float:
         bool(line.row.answer)
         / comb(len(line.row.options), len(line.row.answer))
         for line in rows
+    )
+
+
+def comparisons(models: Sequence[Model]) -> list[Json]:
+    """Compare every two models by their first measure on the questions that it counts
+    of both, with images as the unit; ``better`` by p adjusted by Holm over these pairs.
+    """
+    right = {model.name: _right(model) for model in models}
+    joined = {
+        (a, b): right[a]
+        .join(right[b], on="question", suffix="_b")
+        .with_columns(pl.col("cluster").rank("dense"))
+        for a, b in combinations(right, 2)
+    }
+    rows = [paired(both, names) for names, both in joined.items() if len(both)]
+    adjusted = holm([row.p for row in rows])
+    return [
+        {
+            "a": row.a,
+            "b": row.b,
+            "better": max((row.value_a, row.a), (row.value_b, row.b))[1]
+            if p is not None and p < LEVEL
+            else None,
+            "difference": row.gap.value,
+            "difference_ci95": row.gap.interval,
+            "p": row.p,
+            "p_holm": p,
+            "questions": row.questions,
+        }
+        for row, p in zip(rows, adjusted, strict=True)
+    ]
+
+
+def _right(model: Model) -> pl.DataFrame:
+    measure = next(iter(measures(model.evaluation)))
+    rows = [
+        (own[0].row.group, own[0].image, all(line.hit for line in own))
+        for own in cases(model.evaluation.whole, measure)
+    ]
+    schema = {"question": pl.Int64, "cluster": pl.String, "right": pl.Boolean}
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+def tables(models: Sequence[Model]) -> list[Table]:
+    """Return what is shown first: which of several models is better, and the usual
+    table."""
+    if len(models) < 2:
+        return [accuracy_table(models)]
+    return [better_table(models), accuracy_table(models)]
+
+
+def better_table(models: Sequence[Model]) -> Table:
+    """Return which of every two models is better."""
+    rows = tuple(
+        (
+            row["a"],
+            row["b"],
+            row["better"] or "not proven",
+            f"{points(row['difference'])} ({percents(row['difference_ci95'])})",
+            number(row["questions"]),
+        )
+        for row in comparisons(models)
+    )
+    return Table(
+        ("First", "Second", "Better", "Difference in points", "Questions"),
+        rows,
+        (
+            "Difference: first minus second on the same questions, with its 95 % "
+            "interval. Better: a test by image, adjusted by Holm, has p below 5 %.",
+        ),
+        keys=3,
     )
 
 
@@ -281,6 +353,7 @@ def as_json(models: Sequence[Model]) -> Json:
             }
             for line in lines(models)
         ],
+        "comparisons": comparisons(models),
         "models": [
             {"name": model.name, **scores(model.evaluation)} for model in models
         ],
@@ -292,31 +365,22 @@ def accuracy_table(models: Sequence[Model]) -> Table:
     first, *names = column_names(models)
     rows = []
     for line in lines(models):
-        own = [
+        overall, *own = (
             percent(line.cells[name]["value"] if name in line.cells else None)
-            for name in names
-        ]
-        rows.append(
-            (line.model, line.label, *_numbers(line.cells[first]), *own)
+            for name in (first, *names)
         )
+        ends = percents(line.cells[first]["ci95"])
+        rows.append((line.model, line.label, overall, ends, *own))
     short = ", ".join(
         f"{name}: {long.replace('_', ' ')}"
         for long, name in ABILITIES.items()
         if name in names
     )
-    notes = (
-        f"{short}." * bool(short),
-        "n: questions, or rows where the measure is all rotations. Read: of the rows "
-        "that were asked for them, those whose reply could be read; the others are "
-        "wrong.",
-        "Intervals are of one model; whether two models differ is not tested."
-        * (len(models) > 1),
-        *_without_reply(models),
-    )
+    notes = [f"{short}."] * bool(short)
     return Table(
-        ("Model", "Measure", first, *NUMBERS, *names),
+        ("Model", "Measure", first, "95 %", *names),
         tuple(rows),
-        tuple(filter(None, notes)),
+        (*notes, *_without_answer(models)),
         keys=2,
     )
 
@@ -342,42 +406,42 @@ def sentence(model: Model) -> str:
 def ability_table(models: Sequence[Model]) -> Table:
     """Return the numbers of each ability, with their intervals."""
     rows = (
-        (line.model, line.label, name, *_numbers(cell))
+        (
+            line.model,
+            line.label,
+            name,
+            percent(cell["value"]),
+            percents(cell["ci95"]),
+            number(cell["n"]),
+        )
         for line in lines(models)
         for name, cell in line.cells.items()
         if name != "Overall"
     )
     return Table(
-        ("Model", "Measure", "Of", "Right", *NUMBERS), tuple(rows), keys=3
+        ("Model", "Measure", "Of", "Right", "95 %", "Questions"),
+        tuple(rows),
+        keys=3,
     )
 
 
-NUMBERS = ("95 %", "Guess", "n", "Read")
-
-
-def _numbers(cell: Fields) -> tuple[str, ...]:
-    return (
-        percent(cell["value"]),
-        percents(cell["ci95"]),
-        percent(cell["guess"]),
-        number(cell["n"]),
-        percent(cell["extraction_rate"]),
-    )
-
-
-def _without_reply(models: Sequence[Model]) -> Iterator[str]:
-    """Yield a sentence for each model that lacks replies: how this affects its figures,
-    and the figures without it."""
+def _without_answer(models: Sequence[Model]) -> Iterator[str]:
+    """Yield a sentence for each model that lacks replies, or has some that could not be
+    read: how this affects its figures."""
     for model in models:
-        numbers = block(model.evaluation.whole)
-        missing = numbers["n_missing"]
-        if missing:
-            invalid = len(model.evaluation.invalid)
+        lacks = Counter(
+            "missing" if line.prediction is None else "without an option"
+            for line in model.evaluation.rows
+            if line.extracted is None
+        )
+        if lacks:
+            wrong = " and ".join(
+                f"{n} {what}" for what, n in sorted(lacks.items())
+            )
             yield (
-                f"{model.name}: without a reply: {missing} of {numbers['n']} rows, "
-                f"counted as wrong; of {numbers['n'] - missing} replies "
-                f"{percent(numbers['extraction_rate_of_replies'])} were read, "
-                f"{percent(numbers['accuracy_of_replies'])} are right"
-                + f"; left out of circular accuracy: {many(invalid, 'question')}"
-                * bool(invalid)
+                f"{model.name}: {wrong}, of {many(len(model.evaluation.rows), 'reply')}: "
+                "counted as wrong"
+                + "; circular leaves out questions with a missing one"
+                * bool(model.evaluation.invalid)
+                + "."
             )

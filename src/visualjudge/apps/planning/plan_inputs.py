@@ -35,13 +35,6 @@ USUAL = JudgeModel(
     ("share right", *judge_simulation.LEVELS, "failed"),
 )
 """An unknown judge, in round numbers; ``level`` holds its accuracy here."""
-SHARED = {
-    "image": "on one image",
-    "pair": "on one pair",
-    "order": "on one question asked again",
-}
-"""What two verdicts share at a level, in words."""
-COST = "A dry run of judge estimates the cost."
 VERDICTS = (
     "task", "encoding", "cluster", "pair", "order", "repeat", "margin", "right", "usable",
     "tokens_in", "tokens_out",
@@ -61,7 +54,6 @@ class Target:
     judge: JudgeModel
     encoding: str
     tokens: tuple[float, float] | None
-    notes: tuple[str, ...]
     groups: tuple[Group, ...] = ()
     """For a data folder: the records from which its questions are drawn."""
     pilot: str = ""
@@ -138,27 +130,21 @@ def _of_run(
     best = by.sort("right", "encoding", descending=True).row(0, named=True)
     encoding = next(iter(encodings), best["encoding"])
     spent = by.row(by_predicate=pl.col("encoding") == encoding, named=True)
-    counted = spent["tokens_in"] is not None
     tokens = (
-        (spent["tokens_in"], spent["tokens_out"] or 0.0) if counted else None
+        None
+        if spent["tokens_in"] is None
+        else (spent["tokens_in"], spent["tokens_out"] or 0.0)
     )
-    notes = [] if counted else [f"The pilot states no tokens. {COST}"]
-    if judge.assumed:
-        notes.append(
-            "Not in the pilot, so typical values are assumed: how alike verdicts are "
-            f"{', '.join(SHARED[level] for level in judge.assumed)}."
-        )
     asked = narrowed(
         study,
         [RunFolder(root).dataset_path(dataset)],
         Selection(tasks=(name,), encodings=tuple(chosen)),
     )
     known = card_of(Analysis(asked)).judges[0].checks[0]
+    images = many(own["cluster"].n_unique(), "image")
     pilot = (
-        f"The pilot, {study.runs[0].name} on {many(own['cluster'].n_unique(), 'image')}: "
-        "accuracy "
-        f"{known.measured} (must be {known.threshold.required}): "
-        f"{STATES[known.state]}. A new study:"
+        f"The pilot, {study.runs[0].name} on {images}: accuracy {known.measured} "
+        f"(must be {known.threshold.required}): {STATES[known.state]}. A new study:"
     )
     return Target(
         "run",
@@ -168,7 +154,6 @@ def _of_run(
         judge,
         encoding,
         tokens,
-        tuple(notes),
         pilot=pilot,
     )
 
@@ -228,21 +213,7 @@ def _of_dataset(
     pool = _pool(table, name, root)
     style = _chosen(styles, encodings, root)[0]
     judge = USUAL.at(USUAL.level, pool)
-    return Target(
-        "dataset", str(root), name, pool, judge, style, None, _without_pilot()
-    )
-
-
-def _without_pilot() -> tuple[str, ...]:
-    image, pair, order = USUAL.shared
-    return (
-        f"No pilot: a typical judge is assumed, right {100 * USUAL.level:.0f} % of the "
-        f"time unless stated above; correlations of verdicts: {image:g} {SHARED['image']}, "
-        f"{pair:g} {SHARED['pair']}, {order:g} {SHARED['order']}; "
-        f"{100 * USUAL.failed:.0f} % of replies fail. To use your judge's, plan from a "
-        "run of 50 to 200 questions.",
-        COST,
-    )
+    return Target("dataset", str(root), name, pool, judge, style, None)
 
 
 def _of_data(
@@ -308,6 +279,5 @@ def _of_data(
         judge,
         style,
         None,
-        _without_pilot(),
         by_task[name],
     )

@@ -24,7 +24,13 @@ from visualjudge.analysis.decisions.score_answer import (
     score_answer,
 )
 from visualjudge.analysis.estimate import POWER, TAIL, t_isf, t_sf
-from visualjudge.analysis.figure_text import many, number, percent, plain_name
+from visualjudge.analysis.figure_text import (
+    NONE,
+    many,
+    number,
+    percent,
+    plain_name,
+)
 from visualjudge.analysis.figures.scoring import WORDS
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.report.card import card_of
@@ -49,9 +55,9 @@ CASES = LABELS - 1
 
 TO_LABEL = ("If it has", "It would be", "Images to label")
 LABELLED = "To label: images that tell it from the bar with a power of 80 %."
-TO_JUDGE = ("State", "Images", "Images needed")
+TO_JUDGE = ("State", "Images", "Further images needed")
 OPEN = ("too_few", "undecided")
-DECIDED = "Needed: images that decide the answer with a power of 80 %."
+DECIDED = "Needed: with a power of 80 %. No number: 20 times the images may not decide."
 NEW_STUDY = "To plan a new study with such a judge, add `effect`."
 
 
@@ -66,6 +72,11 @@ class Needed:
     images: int | None
     needs_images: int | None
 
+    @property
+    def further(self) -> int | None:
+        """Images that it needs besides these."""
+        return self.needs_images and self.needs_images - (self.images or 0)
+
 
 @dataclass(frozen=True, eq=False)
 class ShapePlan:
@@ -73,10 +84,9 @@ class ShapePlan:
     figure that the judge may have would need.
     """
 
-    judge: str
     shape: Shape
     cases: tuple[Needed, ...]
-    answer: tuple[str, ...] = ()
+    answer: str = ""
     """What the card says of the judge."""
 
     @property
@@ -88,28 +98,29 @@ class ShapePlan:
 
     def __str__(self) -> str:
         unknown = self.shape == "no_truth"
-        notes = (
-            LABELLED if unknown else DECIDED,
-            *[NEW_STUDY] * (self.shape == "named_pairs"),
+        nothing = NONE if unknown else "none"
+        rows = tuple(
+            (
+                case.case,
+                case.words,
+                *(() if unknown else (number(case.images),)),
+                "no number"
+                if case in self._left and not case.further
+                else number(case.further).replace(NONE, nothing),
+            )
+            for case in self.cases
         )
-        table = Table(
-            TO_LABEL if unknown else (self._case.title(), *TO_JUDGE),
-            tuple(
-                (
-                    case.case,
-                    case.words,
-                    *(() if unknown else (number(case.images),)),
-                    "no number"
-                    if case.state in OPEN and case.needs_images is None
-                    else number(case.needs_images),
-                )
-                for case in self.cases
-            ),
-            notes,
-        )
-        head = f"{QUESTIONS[self.shape]} {self._todo}"
-        answer = "\n".join(map(folded, (head, *self.answer)))
-        return f"{answer}\n\n{table.text()}"
+        columns = TO_LABEL if unknown else (self._case.title(), *TO_JUDGE)
+        notes = [LABELLED] if unknown else [DECIDED] * bool(self._left)
+        notes += [NEW_STUDY] * (self.shape == "named_pairs")
+        head = folded(f"{QUESTIONS[self.shape]} {self._todo}")
+        table = Table(columns, rows, tuple(notes)).text()
+        told = filter(None, [head, folded(self.answer)])
+        return "\n".join([*told, "", table])
+
+    @property
+    def _left(self) -> list[Needed]:
+        return [case for case in self.cases if case.state in OPEN]
 
     @property
     def _todo(self) -> str:
@@ -119,14 +130,13 @@ class ShapePlan:
                 "draws questions for people; so many decide whether the judge may be "
                 "used:"
             )
-        left = [case for case in self.cases if case.state in OPEN]
+        left = self._left
         if not left:
             return f"More images are not needed: no {self._case} is open."
-        if self.images is not None:
-            promised = sum(case.needs_images is not None for case in left)
+        if further := [case.further for case in left if case.further]:
             return (
-                f"Judge {many(self.images, 'image')} of each open {self._case}: they "
-                f"probably decide {promised} of {len(left)}."
+                f"Judge {many(max(further), 'more image')} of each open {self._case}: "
+                f"they probably decide {len(further)} of {len(left)}."
             )
         if max(case.images or 0 for case in left) < LEAST_IMAGES:
             return f"At least {LEAST_IMAGES} images are needed."
@@ -168,14 +178,11 @@ def shape_plan(
         if new_study and "pairwise" in study.joined[0]["kind"]:
             return None
         models = card_of(Analysis(study)).judges[0].models
-        reasons = (
-            f"  {reason.sign} {reason.text}" for reason in models.reasons
-        )
-        answer = (f"{judge}: {models.verdict}.", *reasons)
-        return ShapePlan(judge, shape, _of_pairs(models), answer)
+        answer = f"{judge}: {models.verdict}."
+        return ShapePlan(shape, _of_pairs(models), answer)
     if shape == "no_truth":
         scored = bool((study.joined[0]["kind"] == "scoring").all())
-        return ShapePlan(judge, shape, _to_label(study.bar, scored=scored))
+        return ShapePlan(shape, _to_label(study.bar, scored=scored))
     if shape == "probes":
         raise UsageError(
             "a plan needs verdicts on unchanged questions: probes alone were asked"
@@ -184,10 +191,9 @@ def shape_plan(
         study, 0, study.bar
     )
     return ShapePlan(
-        judge,
         shape,
         _of_tasks(of_tasks.tasks),
-        (f"{judge}: {of_tasks.sentence}",),
+        f"{judge}: {of_tasks.sentence}",
     )
 
 

@@ -24,7 +24,7 @@ from typing_extensions import TypedDict
 
 from visualjudge import __version__
 from visualjudge.analysis.decisions.checks import THRESHOLDS
-from visualjudge.analysis.figure_text import NONE, many, number, percent
+from visualjudge.analysis.figure_text import many, number, percent
 from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import (
     Design,
@@ -62,7 +62,7 @@ APART = 0.5
 LEAD = 0.1
 """Default effects: points of score between two models, accuracy above the threshold."""
 QUESTIONS = {
-    "rank": "May the models be ranked with this judge?",
+    "rank": "May I rank my models?",
     "right": "Is the judge right often enough?",
 }
 
@@ -113,14 +113,14 @@ class Plan:
         return self.options[0]
 
     def __str__(self) -> str:
-        notes = "\n".join(folded(line) for line in self.notes)
-        pilot = folded(self.target.pilot)
-        answers = folded(f"{QUESTIONS[self.goal]} {answer(self)}")
-        assumed = folded(f"Assumed: {self.claim}.")
+        told = [
+            self.target.pilot,
+            f"{QUESTIONS[self.goal]} {answer(self)}",
+            f"Goal: {self.claim}.",
+        ]
+        notes = "\n".join(map(folded, self.notes))
         table = designs_table(self).text()
-        return "\n\n".join(
-            filter(None, [pilot, answers, assumed, table, notes])
-        )
+        return "\n\n".join(filter(None, [*map(folded, told), table, notes]))
 
     @checked
     def save(self, path: str | Path) -> Path:
@@ -222,16 +222,15 @@ def plan_of(
     nearest = nearest[: 1 if result else SHOWN]
     best = (*result[: SHOWN - len(nearest)], *nearest)
     first = best[0]
-    caps, exact = _caps(there, first.design, seed)
-    notes = [*there.notes, *exact]
-    if goal == "rank":
-        notes.append(
-            f"The true order of the models is estimated from "
-            f"{many(there.pool.images, 'image')}; the power is averaged over what they "
-            "leave open."
-        )
-        if not result:
-            notes.append("Score more images, then plan again.")
+    caps, drawn = _caps(there, first.design, seed)
+    notes = {
+        f"`build` draws as many pairs on {drawn} images.": not first.missing
+        and drawn != first.design.images,
+        "No cost: only a pilot that counts tokens tells it.": prices.are_stated
+        and there.tokens is None,
+        "To plan for your own judge, name a run of 50 to 200 questions.": there.kind
+        != "run",
+    }
     reached = bool(result) and not first.missing
     return Plan(
         goal,
@@ -242,7 +241,7 @@ def plan_of(
         caps,
         seed,
         reached,
-        tuple(notes),
+        tuple(note for note, holds in notes.items() if holds),
     )
 
 
@@ -278,10 +277,9 @@ def _rank(target: Target, effect: float | None) -> _Question:
         )
     wide = int((gaps >= apart).sum())
     claim = (
-        "the models and their scores are those of the data, and the judge is right "
-        "equally often in pairs that differ by the same amount; the goal is that the "
-        f"{wide} of {gaps.size} pairs of models that differ by {apart:g} points or "
-        "more are all separated in the right order"
+        f"the {wide} of {gaps.size} pairs of models that differ by {apart:g} points or "
+        "more are all separated in the right order. Assumed: the models score as in the "
+        f"data, and the judge is right in {percent(target.judge.right(pool))} of pairs"
     )
     order = judge_simulation.orders(pool, apart)
     reached = partial(judge_simulation.separated, order=order)
@@ -307,8 +305,8 @@ def _right(target: Target, effect: float | None) -> _Question:
     above = share >= limit
     way = "above" if above else "below"
     claim = (
-        f"the judge is right {100 * share:.3g} % of the time; the goal is that the 95 "
-        f"% interval of its accuracy lies {way} the card's threshold {limit:g}"
+        f"the 95 % interval of its accuracy lies {way} the card’s threshold, "
+        f"{percent(limit, 0)}. Assumed: the judge is right in {percent(share)} of pairs"
     )
 
     def reached(studies: Studies) -> BoolArray:
@@ -485,29 +483,33 @@ def answer(plan: Plan) -> str:
             f"For a power of {wanted}, {there} are too few: collect "
             f"{number(item.missing)} more. Then ask about {asked}"
         )
-    return f"No design has a power of {wanted}. The best on {there} asks about {asked}"
+    return (
+        f"No design has a power of {wanted}. The best on {there} asks about {asked}"
+        + " Score more images, then plan again." * (plan.goal == "rank")
+    )
 
 
 def designs_table(plan: Plan) -> Table:
-    """Return the best designs, the chosen one first; their costs where a price is
-    known."""
+    """Return the best designs, the chosen one first; images that they lack, and costs,
+    where there are any."""
+    lacking = any(item.missing for item in plan.options)
     rows = [
         (
-            number(option.design.images),
-            shape(option),
-            number(option.calls),
-            percent(option.power, 0),
-            number(option.missing) if option.missing else NONE,
-            *([] if option.cost is None else [money(option.cost)]),
+            number(item.design.images),
+            shape(item),
+            number(item.calls),
+            percent(item.power, 0),
+            *([number(item.missing)] if lacking else []),
+            *([] if item.cost is None else [money(item.cost)]),
         )
-        for option in plan.options
+        for item in plan.options
     ]
     columns = (
-        *("Images", "Each with", "Calls", "Power, %", "Images missing"),
+        *("Images", "Each with", "Calls", "Power"),
+        *["Images missing"] * lacking,
         *["Cost"] * (plan.chosen.cost is not None),
     )
-    notes = ("Calls count the pairs that the images have.",)
-    return Table(columns, tuple(rows), notes, keys=0)
+    return Table(columns, tuple(rows), keys=len(columns))
 
 
 def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
@@ -587,14 +589,13 @@ def as_json(plan: Plan) -> dict[str, object]:
 # ---------------------------------------------------------------- building it
 
 
-def _caps(
-    target: Target, design: Design, seed: int
-) -> tuple[Caps, tuple[str, ...]]:
-    """Return the caps of `build` for this number of images and pairs, and their effect
-    in a data folder.
+def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, int]:
+    """Return the caps of `build` for this number of images and pairs, and on how many
+    images it draws them.
     """
     if not target.groups:
-        return Caps(0, 0, design.images, design.images * design.pairs, 0, 0), ()
+        n = design.images
+        return Caps(0, 0, n, n * design.pairs, 0, 0), n
     images: set[str] = set()
     chosen: list[str] = []
     pairs = 0
@@ -609,10 +610,8 @@ def _caps(
             1 for _ in islice(pairs_of(result, seed, Caps()), design.pairs)
         )
     # it takes one pair of each group in turn
-    drawn = many(len({*chosen[:wanted]}), "image")
-    return Caps(0, 0, len(chosen), wanted, 0, 0), (
-        f"With this plan, `build` draws {many(wanted, 'pair')} on {drawn}.",
-    )
+    drawn = {*chosen[:wanted]}
+    return Caps(0, 0, len(chosen), wanted, 0, 0), len(drawn)
 
 
 class _Build(TypedDict):

@@ -112,7 +112,9 @@ def displaced(error: Perturbation, *, first: bool = False) -> Perturbation:
 def _bent(prediction: WholeImage, severity: float, rng: Rng) -> WholeImage:
     """Displace an image smoothly, except at the border."""
     height, width = prediction.pixels.shape[:2]
-    rows, cols = np.mgrid[:height, :width].astype(np.float32)
+    rows, cols = (
+        places.astype(np.float32) for places in np.ogrid[:height, :width]
+    )
     quiet = np.sin(np.pi * (rows + 0.5) / height) * np.sin(
         np.pi * (cols + 0.5) / width
     )

@@ -2,7 +2,8 @@
 largest, and the error that it looks like. Errors made on purpose are in ``errors.py``.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import cv2
@@ -39,6 +40,9 @@ QUALITIES = (
     32,
 )
 SIGMAS = (0.001, 0.003, 0.006)
+# Values of a clean image (5 megapixels) beyond which its changed ones are made each time
+# they are used, not kept.
+MOST_KEPT = 16_000_000
 
 
 def image_faults(
@@ -62,7 +66,7 @@ def image_faults(
     """
     predicted, real = pixels_of_pair(prediction, truth)
     error = np.subtract(predicted, real, dtype=np.int16)
-    size = np.abs(error).mean(axis=2)
+    size = np.abs(error).sum(axis=2, dtype=np.int16) / 3
     regions = [
         (box, np.flatnonzero(part))
         for box, part in worst_regions(
@@ -76,9 +80,21 @@ def image_faults(
         )
         for _, place in regions
     ]
-    # one changed image in memory at a time
-    for name, changed in _changes(real, input_image) if regions else ():
-        change = np.subtract(changed, real, dtype=np.int16)
+    changes = [*_changes(truth)]
+    if input_image is not None:
+        changes.append(
+            (
+                "residual",
+                partial(
+                    cv2.resize,
+                    input_image,
+                    real.shape[1::-1],
+                    interpolation=cv2.INTER_CUBIC,
+                ),
+            )
+        )
+    for name, changed in changes if regions else ():
+        change = np.subtract(changed(), real, dtype=np.int16)
         kinds = [
             max(kind, (_share(error, change, place), name))
             for kind, (_, place) in zip(kinds, regions, strict=True)
@@ -88,26 +104,34 @@ def image_faults(
         yield Fault(kind, box, float(weight))
 
 
-def _changes(
-    real: Pixels, input_image: Pixels | None
-) -> Iterator[tuple[str, Pixels]]:
-    """Yield the clean image with each error, in 8 bits as a restored image is."""
-    for quality in QUALITIES:
-        yield "blocking", through_jpeg(real, quality)
-    for share in SIGMAS:
-        sigma = share * max(real.shape) + 0.3
-        yield "oversmoothing", np.asarray(cv2.GaussianBlur(real, (0, 0), sigma))
-    if input_image is not None:
-        yield (
-            "residual",
-            np.asarray(
-                cv2.resize(
-                    input_image,
-                    real.shape[1::-1],
-                    interpolation=cv2.INTER_CUBIC,
-                )
-            ),
-        )
+@lru_cache(
+    maxsize=1
+)  # controlled errors of an image are compared with the same
+def _changes(truth: WholeImage) -> list[tuple[str, Callable[[], Any]]]:
+    """Return what makes the clean image with each error, in 8 bits as a restored image
+    is; of large images, one at a time is in memory."""
+    real = truth.pixels
+    keep = cache if real.size <= MOST_KEPT else partial
+    return [
+        *(
+            ("blocking", keep(partial(through_jpeg, real, quality)))
+            for quality in QUALITIES
+        ),
+        *(
+            (
+                "oversmoothing",
+                keep(
+                    partial(
+                        cv2.GaussianBlur,
+                        real,
+                        (0, 0),
+                        share * max(real.shape) + 0.3,
+                    )
+                ),
+            )
+            for share in SIGMAS
+        ),
+    ]
 
 
 def _share(error: NDArray[Any], change: NDArray[Any], place: IntArray) -> float:

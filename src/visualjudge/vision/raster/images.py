@@ -467,8 +467,9 @@ def through_jpeg(pixels: Pixels, quality: int) -> Pixels:
     _, stored = cv2.imencode(
         ".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality]
     )
-    decoded = np.asarray(cv2.imdecode(stored, cv2.IMREAD_COLOR), dtype=np.uint8)
-    return np.ascontiguousarray(decoded[:, :, ::-1])
+    return np.ascontiguousarray(
+        np.asarray(cv2.imdecode(stored, cv2.IMREAD_COLOR), np.uint8)[:, :, ::-1]
+    )
 
 
 def to_uint8(values: FloatArray) -> Pixels:
