@@ -26,6 +26,12 @@ def stored(study: Analysis | Study) -> list[Stored]:
     return [Stored(judge) for judge in analysis.judges]
 
 
+def whole_of(judge: JudgeResult) -> dict[str, Any]:
+    """All that metrics.json has of one judge."""
+    names = judge.analysis.named
+    return FACTS.json(judge) | {name: judge.stored(name) for name in names}
+
+
 def of_study(study: Analysis | Study, name: str) -> Any:
     """A figure that a study has once, in place of ``study.metrics[name]``."""
     analysis = study if isinstance(study, Analysis) else study.analysis

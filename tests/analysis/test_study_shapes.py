@@ -18,6 +18,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import visualjudge as vj
+from analysed_once import analyse_once
 from folding import each
 from judged_records import pair, said, write_dataset, write_run
 from stored_figures import of_study, stored
@@ -146,16 +147,17 @@ def adopted(rows: list[Row], out: Path, kind: str) -> Sequence[Path]:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_study_ends_in_a_sentence_that_answers_its_question(
-    name: str, tmp_path: Path
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind, parts, shape, question, sentence = SHAPES[name]
+    analyse_once(monkeypatch)
     rows = (scores if kind == SCORES else pairs)(frozenset(parts))
     runs = adopted(rows, tmp_path / "study", kind)
     card = vj.card(runs)
     answer = next(one for one in card.judges if one.judge == "good").models
     assert (answer.shape, answer.question) == (shape, question)
     assert re.search(sentence, answer.sentence, re.DOTALL), answer.sentence
-    analysis = analyse(runs)
+    analysis = vj.analyse(runs).analysis
     page = html.unescape(re.sub(r"<[^>]+>", " ", page_of(analysis)))
     assert "truth" in parts or "separated rightly" not in page
     assert question in page
