@@ -14,7 +14,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from judged_records import pair, said, write_dataset, write_run
-from stored_figures import stored
 from visualjudge.analysis import analyse
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
@@ -132,7 +131,7 @@ def test_every_kind_of_reply_is_in_the_study(study: Study) -> None:
 
 
 def test_metrics_and_the_card_count_as_by_hand(study: Study) -> None:
-    judge = stored(study.analysis)[0]
+    judge = study.analysis.metrics["judges"][0]
     pairwise, whole = judge["pairwise"], study.whole
     assert (pairwise["n"], pairwise["failed"]) == (whole.n, whole.failed)
     assert pairwise["accuracy"] == pytest.approx(whole.accuracy)
@@ -190,7 +189,7 @@ def test_the_studio_counts_as_by_hand(study: Study, tmp_path: Path) -> None:
             shares[1] == f"{100 * counts.accuracy:.1f}"
             and int(shares[4]) == counts.n
         )
-        cell = stored(study.analysis)[0]["by_task"][task]["pairwise"]
+        cell = study.analysis.metrics["judges"][0]["by_task"][task]["pairwise"]
         assert (shares[2], shares[3]) == tuple(
             f"{100 * end:.1f}" for end in cell["ci95"]
         )

@@ -16,7 +16,6 @@ from PIL import Image
 import visualjudge as vj
 from judges.made_question import question
 from scripted_client import ScriptedClient
-from stored_figures import stored
 from visualjudge.analysis.stated_reasons import pointed
 from visualjudge.core.records import BoolArray, Fault, Question, Verdict
 from visualjudge.dataset.fault_truth import Deciding, deciding
@@ -134,7 +133,7 @@ def test_a_number_points_at_a_faulty_item(
     )
     values = [own.criteria["place"] for own in run.verdicts.values()]  # type: ignore[index]
     assert values == [value] * 6
-    rows = stored(vj.analyse(run))[0]["reasons"]
+    rows = vj.analyse(run).metrics["judges"][0]["reasons"]
     assert {row["reason"]: row["share"] for row in rows}["points"] == share
 
 
