@@ -234,9 +234,14 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
     columns = table.columns
     verdict = columns.get("verdict") or columns["reply"]
     unknown = unknown_orders(table, judged).total()
-    partly = any(entry.shown for entry in judged)
     without = (
-        f"{pluralize(unknown, 'row')} without it" if partly else "no column"
+        f"{pluralize(unknown, 'row')} without it"
+        if any(entry.shown for entry in judged)
+        else "no column"
+    )
+    split = sum(
+        entry.item.answer == "tie" and len({*entry.item.votes}) > 1
+        for entry in judged
     )
     alone = sum(
         len({option.source for option in entry.item.options} - {None}) == 1
@@ -258,6 +263,9 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         "compare a model with itself": table.pairs and alone,
         "truth: no column; accuracy is not measured (`columns` truth=NAME; without "
         "answers, visualjudge label draws questions for people)": table.without_truth,
+        f"truth: {pluralize(split, 'row')} on which people are split, which counts as a "
+        "tie: a judge that chooses is wrong there, so accuracy is lower than beside an "
+        "odd number of people": "truth" not in columns and split,
         f"{verdict}: {pluralize(failed, 'row')} without a verdict that can be read, "
         "which count as failed replies": failed,
         f"{columns.get('item')}: {pluralize(len(table.in_several), 'name')} in several "
