@@ -180,7 +180,7 @@ def evaluate(
         remark(
             dict.fromkeys(number["doubts"], True)
             | {
-                f"{len(rows)} {what}: {', '.join(map(str, rows[:SHOWN]))}": rows
+                f"{what}, {len(rows)} in all: {', '.join(map(str, rows[:SHOWN]))}": rows
                 for what, rows in (
                     (
                         "questions lack a reply to a rotation; circular leaves them out",
