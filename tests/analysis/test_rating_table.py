@@ -397,12 +397,43 @@ def test_a_judge_is_compared_with_one_person_in_the_sentence() -> None:
     result = agreement(long_table(), ["gpt"])
     rho = {row.rater: row.spearman or 0.0 for row in result.rows}
     assert rho["gpt"] < min(rho[name] for name in ("ann", "bob", "cat"))
-    words = f"gpt agrees with people (ρ {rho['gpt']:.2f}) no more than any of 3"
+    words = f"gpt agrees with people (ρ {rho['gpt']:.2f})"
     assert sentences(result)[0].startswith(words)
+    assert "no more than any of 3 people" in sentences(result)[0]
     one = agreement(long_table().filter(pl.col("rater") != "bob"), ["gpt"])
     assert "of 2 people" in sentences(one)[0]
     alone = long_table().filter(pl.col("rater").is_in(["ann", "gpt"]))
     assert "than" not in sentences(agreement(alone, ["gpt"]))[0]
+
+
+def test_a_judge_is_compared_with_the_others_of_each_person() -> None:
+    """It errs more than ann and bob: beside the mean of both, which is less noisy than
+    one of them, it looks better than each beside the other."""
+    rng = rng_for(5, "people")
+    quality = rng.normal(size=300)
+    ratings = {
+        who: quality + noise * rng.normal(size=300)
+        for who, noise in {"ann": 1.0, "bob": 1.0, "gpt": 1.2}.items()
+    }
+    table = pl.concat(
+        pl.DataFrame({"rater": who, "score": own}).with_row_index("item")
+        for who, own in ratings.items()
+    ).with_columns(
+        pl.col("item").cast(pl.String),
+        source=pl.lit("s"),
+        dimension=pl.lit("d"),
+    )
+    rows = {row.rater: row for row in agreement(table, ["gpt"]).rows}
+    apart = [
+        stats.spearmanr(ratings["gpt"], ratings[who])[0]
+        for who in ("ann", "bob")
+    ]
+    assert rows["gpt"].as_person == pytest.approx(np.mean(apart), abs=1e-9)
+    assert rows["gpt"].spearman > rows["ann"].spearman > rows["gpt"].as_person
+    assert (
+        "no more than any of 2 people"
+        in sentences(agreement(table, ["gpt"]))[0]
+    )
 
 
 def test_choices_are_compared_by_equal_answers_not_by_ranks(

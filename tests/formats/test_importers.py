@@ -29,6 +29,7 @@ from visualjudge.formats.samples import Sample
 from visualjudge.formats.tables import class_table, read_table
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
+from visualjudge.vision.raster.images import read_rgb, write_png
 
 WIDTH, HEIGHT = 20, 10
 
@@ -954,6 +955,28 @@ def test_two_files_of_one_name_are_not_chosen_between(tmp_path: Path) -> None:
 def test_a_star_spans_folders(tmp_path: Path) -> None:
     photo(tmp_path / "city" / "x_img.png")
     assert list(files_by_key(f"{tmp_path}/*_img.png")) == ["city_x"]
+
+
+@pytest.mark.parametrize("scenes", ["*", "**"])
+def test_several_stars_pair_and_name_the_frames_of_scenes(
+    tmp_path: Path, scenes: str
+) -> None:
+    rng = np.random.default_rng(0)
+    for scene in ("1", "2"):
+        for side in ("blur", "sharp", "sharp/old"):
+            folder = tmp_path / scene / side
+            folder.mkdir(parents=True)
+            write_png(
+                folder / "0000.png", rng.integers(0, 256, (12, 12, 3), np.uint8)
+            )
+    images, gt = (
+        f"{tmp_path}/{scenes}/{side}/*.png" for side in ("blur", "sharp")
+    )
+    samples = list(image_pairs("lowlevel-deblur", images, gt))
+    assert [sample.image_id for sample in samples] == ["1_0000", "2_0000"]
+    for sample in samples:
+        clean = read_rgb(str(sample.image).replace("blur", "sharp"))
+        assert np.array_equal(sample.truth.pixels, clean)
 
 
 def test_a_row_with_another_number_of_cells_is_told(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def first(
     task
         Task name.
     gt, images
-        Folder, file or pattern (with one ``*``).
+        Folder, file or pattern (with ``*``).
     pred
         Predictions, repeatable; if omitted, the ground truth itself is imported.
     source

@@ -131,11 +131,11 @@ def depth_maps(
         if isinstance(item, Problem):
             yield item
             continue
-        image, guess, real, file = item
+        name, image, guess, real, file = item
         whole = file.suffix.lower() in AS_THEY_ARE and not resize_pred
         original = file if whole and str(file) not in notes else None
         yield Sample(
-            image.stem,
+            name,
             image,
             guess,
             real,

@@ -49,7 +49,7 @@ def image_pairs(
     Parameters
     ----------
     images
-        Degraded images: folder, file or pattern (one *; the text it matches pairs
+        Degraded images: folder, file or pattern (with *; the text it matches pairs
         the files).
     gt
         Clean images: folder, file or pattern; as for --images.
@@ -66,7 +66,7 @@ def image_pairs(
         if isinstance(item, Problem):
             yield item
             continue
-        image, restored, clean, file = item
+        name, image, restored, clean, file = item
         try:
             fitted = _fitted(restored, clean, image, file, resize_pred)
         except DataError as error:
@@ -76,7 +76,7 @@ def image_pairs(
         for text, holds in _DOUBTS.items():
             if holds(restored.pixels) and not holds(clean.pixels):
                 doubts[text].append(str(file))
-        yield Sample(image.stem, image, fitted, clean, file=selected)
+        yield Sample(name, image, fitted, clean, file=selected)
     for text, files in doubts.items():
         warn_once("restored images", text, files)
 

@@ -58,7 +58,7 @@ def label_maps(
     Parameters
     ----------
     gt, images
-        Folder, file or pattern (with one ``*``).
+        Folder, file or pattern (with ``*``).
 
         See :func:`~visualjudge.formats.pairing.files_by_key`; ``pred`` takes the same
         forms.
@@ -101,8 +101,8 @@ def label_maps(
         if isinstance(item, Problem):
             yield item
         else:
-            image, guess, real, _ = item
-            yield Sample(image.stem, image, guess, real)
+            name, image, guess, real, _ = item
+            yield Sample(name, image, guess, real)
     warn_once(
         "label maps",
         "has only 0 and 255, and 255 is read as unlabelled; in a mask of black and "

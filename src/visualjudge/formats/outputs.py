@@ -222,7 +222,7 @@ def given_score(value: Any, limits: tuple[float, float]) -> float:
     if not math.isfinite(number) or not low <= number <= high:
         raise DataError(
             f"score: must be from {low:g} to {high:g}, got {value}; `score_range` sets "
-            "another range"
+            "another range; if it stands for no score, empty such cells"
         )
     return round(10 * (number - low) / (high - low), 4) + 0.0
 

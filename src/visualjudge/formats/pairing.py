@@ -3,6 +3,7 @@ are made of them in ``depth_maps.py``, ``label_maps.py`` and ``image_pairs.py``.
 """
 
 import os
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, lru_cache
@@ -21,6 +22,8 @@ from visualjudge.vision.predictions import Prediction
 T = TypeVar("T")
 Side = TypeVar("Side", bound=Prediction)
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
+# What the stars of a pattern match.
+STARS = {"*": "([^/]*)", "**": "(.*)", "**/": "(?:(.*)/)?"}
 
 
 def folder_at(path: Path) -> Path:
@@ -174,22 +177,18 @@ def files_by_key(where: str | Path) -> ByKey[Path]:
     Parameters
     ----------
     where
-        A folder (key: file name without suffix), a pattern with one ``*`` (key: the
-        part that ``*`` matches, which may span folders), or one file (key: its name
-        without suffix).
+        A folder (key: file name without suffix), a pattern (key: the parts that its
+        ``*`` match; one alone may span folders, as ``**`` does), or one file (key: its
+        name without suffix).
 
     Raises
     ------
     UsageError
-        If there is no such file or folder, or the pattern has several stars.
+        If there is no such file or folder.
     DataError
         If two files have the same key.
     """
     text = str(where)
-    if text.count("*") > 1:
-        raise UsageError(
-            f"{text}: a pattern must have one *, got {text.count('*')}"
-        )
     if "*" in text:
         return _matching(text)
     path = Path(text)
@@ -261,9 +260,11 @@ def paired(
     gt: str,
     pred: str | None,
     read: Callable[[Path, Path, bool], Side],
-) -> Iterator[Problem | tuple[Path, Side, Side, Path]]:
-    """Yield each image, its prediction, its truth and the prediction's file: a ``what``
-    of the same name for each side. Without ``pred``, the truth is its own prediction.
+) -> Iterator[Problem | tuple[str, Path, Side, Side, Path]]:
+    """Yield each image's name, the image, its prediction, its truth and the prediction's
+    file: a ``what`` of the same name for each side. Without ``pred``, the truth is its
+    own prediction. Where several stars match, images of one name are of several
+    folders, and named by the whole key.
 
     ``read`` takes the file, the image, and whether the file is a prediction.
     """
@@ -290,22 +291,40 @@ def paired(
                 image.name, key, "prediction" if sides else "truth", str(error)
             )
             continue
-        yield image, sides[-1], sides[0], files[-1] or image
+        yield (
+            key if images.count("*") > 1 else image.stem,
+            image,
+            sides[-1],
+            sides[0],
+            files[-1] or image,
+        )
 
 
 def _matching(pattern: str) -> ByKey[Path]:
-    before, after = pattern.split("*")
-    folder, slash, head = before.rpartition("/")
+    folder, slash, _ = pattern.partition("*")[0].rpartition("/")
     base = Path(folder + slash) if slash else Path()
     if not base.is_dir():
         raise UsageError(f"{pattern}: there is no folder {base}")
-    names = []
-    for file in sorted(base.rglob("*")):
-        name = file.relative_to(base).as_posix()
-        whole = len(name) >= len(head) + len(after) and file.is_file()
-        if whole and name.startswith(head) and name.endswith(after):
-            part = name[len(head) : len(name) - len(after)]
-            names.append((part.replace("/", "_"), str(file), file))
+    # a star alone spans folders, as two do; of several, each is within one
+    form = re.compile(
+        "".join(
+            STARS.get(part, re.escape(part))
+            if pattern.count("*") > 1 or part != "*"
+            else STARS["**"]
+            for part in re.split(r"(\*\*/?|\*)", pattern[len(folder + slash) :])
+        ),
+        re.DOTALL,
+    )
+    names = [
+        (
+            "_".join(filter(None, match.groups())).replace("/", "_"),
+            str(file),
+            file,
+        )
+        for file in sorted(base.rglob("*"))
+        if (match := form.fullmatch(file.relative_to(base).as_posix()))
+        and file.is_file()
+    ]
     if not names:
         raise UsageError(f"{pattern}: no file matches")
     return by_name(names, "files")

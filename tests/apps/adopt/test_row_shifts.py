@@ -113,6 +113,13 @@ MISTAKES: dict[str, tuple[list[Row], str]] = {
         ],
         r"0 in \d+ of \d+ rows, and [5-6].* in the others",
     ),
+    "ten for none, beside few steps": (
+        [
+            {**row, "truth": 10 if k % 8 == 0 else 1 + k % 4 / 10}
+            for k, row in enumerate(INDEPENDENT)
+        ],
+        r"10 in \d+ of \d+ rows, and 1 to 1.3 in the others",
+    ),
     "case": (
         [{**row, "model_a": row["model_a"].upper()} for row in votes(0.8)],
         r"(?i)m(\d), m\1: models whose names differ",

@@ -21,8 +21,8 @@ import polars as pl
 from visualjudge.analysis.answers import models_of, points
 from visualjudge.analysis.decisions.source_order import ranks_of
 from visualjudge.analysis.estimate import (
+    ALL_ALIKE,
     LEAST_IMAGES,
-    all_alike,
     renumbered,
     too_few,
 )
@@ -212,9 +212,7 @@ def _board(
     few = (images < LEAST_IMAGES) | (effective < 2)
     alike = outcome.min() == outcome.max() == 0.5
     choices = [few, np.full(few.size, alike), won == met, won == 0]
-    why = np.select(
-        choices, [too_few(), all_alike(), NEVER_LOST, NEVER_WON], ""
-    )
+    why = np.select(choices, [too_few(), ALL_ALIKE, NEVER_LOST, NEVER_WON], "")
     value = fitted.coefficients
     freedom = np.maximum(effective - 1, 1)
     spread = fitted.variance(np.eye(value.size))

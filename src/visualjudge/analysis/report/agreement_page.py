@@ -86,6 +86,7 @@ RATER = Layout[RaterRow](
         "95 %",
         span,
     ),
+    named("as_person", "As a person", number3),
     named("pairwise_accuracy", "Same order", percent),
     named("pairwise_ci95", "95 %", percents),
 )
@@ -182,14 +183,22 @@ def _of_judge(
         if _of_choices(result)
         else ("ρ", number)
     )
-    own = f"{judge} agrees with people ({name} {show(value)})"
-    if not people:
-        return f"{own}."
+    whole = f"{judge} agrees with people ({name} {show(value)})"
+    own = [
+        row.as_person
+        for row in result.rows
+        if row.rater == judge and row.as_person is not None
+    ]
+    if not people or not own:
+        return f"{whole}."
+    beside = fmean(own)
+    measured = f"; measured as one of them ({show(beside)})"
     every = len(people)
-    less = sum(other < value for other in people)
+    less = sum(other < beside for other in people)
     ends = {0: f"no more than any of {every}", every: f"more than all {every}"}
     return (
-        f"{own} {ends.get(less, f'more than {less} of {every}')} people do, each with "
+        f"{whole}{measured * (show(beside) != show(value))} "
+        f"{ends.get(less, f'more than {less} of {every}')} people do, each with "
         f"the others ({show(people[0])} to {show(people[-1])})."
     )
 

@@ -337,9 +337,14 @@ def _odd_answers(
     stated = scale[0] + values * (scale[1] - scale[0]) / 10
     for end, others in ((0, stated[1:]), (-1, stated[:-1])):
         if (
-            len(others) >= MANY_STEPS
+            len(others) >= MANY_STEPS // 2
             and counts[end] > max(2, FREQUENT * len(scores))
-            and abs(others[end] - stated[end]) > FAR * np.diff(others).max()
+            and abs(others[end] - stated[end])
+            > (
+                FAR * np.diff(others).max()
+                if len(others) >= MANY_STEPS
+                else MANY_STEPS * np.ptp(others)  # as 99 is from 1 to 5
+            )
         ):
             yield (
                 f"{whose}: {stated[end]:g} in {counts[end]} of {len(scores)} rows, and "

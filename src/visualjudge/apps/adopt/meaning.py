@@ -343,14 +343,19 @@ class Table:
             )
         number = float(text)
         if not low <= number <= high:
-            likely = f"`score_range` 0 {10 if number <= 10 else 100} reads it"
-            hint = likely if high < number <= 100 else "see `score_range`"
+            hint = (
+                f"`score_range` 0 {10 if number <= 10 else 100} reads it"
+                if high < number <= 100
+                else "see `score_range`"
+            )
             if number == FAILURE and role == "verdict":
                 hint = (
                     f"`answers` {FAILURE}={FAILED} reads it as a failed verdict"
                 )
             raise row.fault(
-                role, f"must be from {low:g} to {high:g}, got {value!r}; {hint}"
+                role,
+                f"must be from {low:g} to {high:g}, got {value!r}; {hint}; if it stands "
+                "for no score, empty such cells",
             )
         return number
 
