@@ -91,7 +91,7 @@ OVER: dict[str, int] = {
     "runs": 1335,
     "analysis": 8250,
     "apps": 6340,
-    "cli": 1725,
+    "cli": 1723,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
 MOST_STATEMENTS = 35_901
