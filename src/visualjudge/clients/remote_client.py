@@ -78,10 +78,13 @@ def version_problem(base_url: str, versioned: bool) -> str | None:
     """Return why a server may report that ``base_url`` does not exist, or None if the
     URL's version is as the backend expects.
     """
-    if bool(_VERSION.search(urlsplit(base_url).path)) is versioned:
+    stated = _VERSION.search(urlsplit(base_url).path)
+    if bool(stated) is versioned and (
+        not stated or stated[0].startswith("/v1")
+    ):
         return None
     return "`base_url` " + (
-        "may have to end in /v1"
+        f"may have to end in /v1{f', not {stated[0]}' if stated else ''}"
         if versioned
         else "must not end in a version, such as /v1"
     )

@@ -40,6 +40,12 @@ _CONTENT_FILTER = re.compile(
     re.IGNORECASE,
 )
 _FILTERING = frozenset({400, 403, 422, 451})
+# What servers of models for text alone say of a part that is an image.
+_NO_IMAGES = re.compile(
+    r"(?:unknown variant|unsupported|invalid|unexpected|not support\w*)\b.{0,40}"
+    r"\bimage(?:_url)?\b(?!.{0,20}(?:size|format|data))",
+    re.IGNORECASE,
+)
 # HTTP statuses of the error types of Anthropic, Google and OpenAI, in lower case.
 STATUS_OF_TYPE = {
     "invalid_request_error": 400,
@@ -90,6 +96,8 @@ def api_error(status: int, raw: bytes, headers: Mapping[str, str]) -> ApiError:
     except ValueError:
         errors = []
     message = one_line(_message(errors) or text or "(empty body)")
+    if 400 <= status < 500 and _NO_IMAGES.search(message):
+        message += "; does the model read images?"
     if 300 <= status < 400:
         message = (
             "redirects are not followed, base_url must name the server itself "

@@ -45,6 +45,10 @@ COPIES = (
 FREQUENT = 0.04
 MANY_STEPS = 6
 FAR = 2.5
+SUMMARY = re.compile(
+    r"(grand )?(mean|average|avg|total|sum|overall|median|std|all)\W*",
+    re.IGNORECASE,
+)
 ZEROS = re.compile(r"(?<![\d.])0+(?=\d)")
 UNFAILED = {"", "0", "0.0", "false", "no", "none", "null", "nan", "ok"}
 
@@ -234,10 +238,16 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
     columns = table.columns
     verdict = columns.get("verdict") or columns["reply"]
     unknown = unknown_orders(table, judged).total()
-    partly = any(entry.shown for entry in judged)
     without = (
-        f"{pluralize(unknown, 'row')} without it" if partly else "no column"
+        f"{pluralize(unknown, 'row')} without it"
+        if any(entry.shown for entry in judged)
+        else "no column"
     )
+    summed = [
+        str(row.get("item"))
+        for row in table.rows
+        if SUMMARY.fullmatch(str(row.get("item")))
+    ]
     alone = sum(
         len({option.source for option in entry.item.options} - {None}) == 1
         for entry in judged
@@ -263,6 +273,9 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         f"{columns.get('item')}: {pluralize(len(table.in_several), 'name')} in several "
         f"values of {columns.get('group')}, kept apart as different questions, such as "
         f"{min(table.in_several, default='')}": table.in_several,
+        f"{columns.get('item')}: {pluralize(len(summed), 'row')} of "
+        f"{min(summed, default='')!r}; remove rows of means or totals, each of which "
+        "counts as an item": 0 < len(summed) < len(judged) / 4,
         f"letters in {verdict}: taken as those of the columns, A is "
         f"model_a{_shares(lettered)}; if A is the option shown first: `columns` "
         f"reply={verdict}": not all(entry.shown == "AB" for entry in lettered),
