@@ -9,7 +9,7 @@ import polars as pl
 
 from judged_records import pair, said
 from visualjudge.analysis import analyse_study, study_of
-from visualjudge.analysis.estimate import all_alike
+from visualjudge.analysis.estimate import ALL_ALIKE
 from visualjudge.analysis.figures.strengths import SOURCES, Leaderboard
 from visualjudge.analysis.study_table import question_table
 from visualjudge.core.records import Question, Verdict
@@ -103,7 +103,7 @@ def test_sources_that_the_judge_cannot_tell_apart_share_a_rank() -> None:
     ]
     assert [row.rank for row in board.rows] == [1, 1, 1]
     assert all(
-        (row.strength.interval, row.strength.why) == (None, all_alike())
+        (row.strength.interval, row.strength.why) == (None, ALL_ALIKE)
         for row in board.rows
     )
 

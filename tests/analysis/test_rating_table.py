@@ -14,13 +14,14 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
+from visualjudge.analysis.figure_text import span
 from visualjudge.analysis.people_agreement import agreement, pair_order
 from visualjudge.analysis.plots.plot import Plot
 from visualjudge.analysis.rating_table import COLUMNS, read_ratings
 from visualjudge.analysis.report.agreement_page import (
     agreement_figure,
     html,
-    sentence,
+    sentences,
     tables_of,
 )
 from visualjudge.cli.main import app
@@ -172,12 +173,10 @@ def test_alpha_is_of_all_that_people_rated(tmp_path: Path) -> None:
     part.write_csv(tmp_path / "r.csv")
     call = ["agreement", str(tmp_path / "r.csv")]
     judged = CliRunner().invoke(app, [*call, "--judge", "gpt"])
-    assert re.search(
-        r"quality +\S+ +\S+ to \S+ +120 +ordinal +3", judged.stdout
-    )
+    value = f"α (ordinal) {both.alpha or 0.0:.2f}, 95 %: {span(both.ci95)}"
+    assert value in judged.stdout
     # without --judge it is one of the people, which is told
-    assert "gpt" in CliRunner().invoke(app, call).stderr
-    assert "gpt" not in judged.stderr
+    assert "cat and gpt" in CliRunner().invoke(app, call).stdout
 
 
 def test_items_of_one_image_count_as_one_case(tmp_path: Path) -> None:
@@ -268,31 +267,31 @@ def test_the_page_of_agreement_draws_the_table_s_figures(
     assert (
         'id="figure-agreement"' in text
         and "<script" not in text
-        and "<td>gpt</td>" in text
+        and "<td>gpt (judge)</td>" in text
     )
 
 
-def test_scores_and_choices_have_a_table_each_without_rows_that_say_nothing() -> (
-    None
-):
+def test_choices_have_no_rank_correlation_in_the_table() -> None:
     scores = long_table()
     one = scores.filter(pl.col("source") == "s0")
-    choices = one.with_columns(dimension=pl.lit("two_tasks/pairwise"))
-    few = one.filter(pl.col("item") == "i0").with_columns(
-        dimension=pl.lit("few/pairwise")
+    choices = one.with_columns(
+        (pl.col("score") > 0).cast(pl.Float64),
+        dimension=pl.lit("two_tasks/pairwise"),
     )
-    result = agreement(pl.concat([scores, choices, few]), ["gpt"])
-    tables = tables_of(result)[:2]
-    assert [{row[0] for row in table.rows} for table in tables] == [
-        {"quality"},
-        {"two tasks"},
-    ]
-    assert [len(table.notes) for table in tables] == [3, 2]
-    assert ["Same order" in " ".join(table.notes) for table in tables] == [
-        True,
-        False,  # of one source, no pairs of sources can be ordered
-    ]
-    assert tables_of(agreement(scores, ["gpt"]))[0] == tables[0]
+    (table, alphas) = tables_of(
+        agreement(pl.concat([scores, choices]), ["gpt"])
+    )
+    rho = table.columns.index("ρ with people")
+    same = table.columns.index("Same answer as a person")
+    assert {(row[0], row[rho] == "–") for row in table.rows} == {
+        ("quality", False),
+        ("two tasks", True),
+    }
+    assert {(row[0], row[same] == "–") for row in table.rows} == {
+        ("quality", True),
+        ("two tasks", False),
+    }
+    assert [row[0] for row in alphas.rows] == ["quality", "two tasks/pairwise"]
 
 
 def test_a_page_of_agreement_must_be_html(tmp_path: Path) -> None:
@@ -391,21 +390,50 @@ def test_one_dimension_has_one_alpha_in_the_sentence(tmp_path: Path) -> None:
     lines = ["item,source,rater,dimension,score", *rows, ""]
     (tmp_path / "r.csv").write_text("\n".join(lines))
     table, _ = read_ratings(tmp_path / "r.csv")
-    assert "Krippendorff’s α 1.00." in sentence(agreement(table))
+    assert "Krippendorff’s α (ordinal) 1.00" in sentences(agreement(table))[0]
 
 
 def test_a_judge_is_compared_with_one_person_in_the_sentence() -> None:
     result = agreement(long_table(), ["gpt"])
     rho = {row.rater: row.spearman or 0.0 for row in result.rows}
     assert rho["gpt"] < min(rho[name] for name in ("ann", "bob", "cat"))
-    words = f"ρ {rho['gpt']:.2f}, less than each of 3 people"
-    assert f"gpt agrees with the mean of all people with {words}" in sentence(
-        result
-    )
+    words = f"gpt agrees with people (ρ {rho['gpt']:.2f})"
+    assert sentences(result)[0].startswith(words)
+    assert "no more than any of 3 people" in sentences(result)[0]
     one = agreement(long_table().filter(pl.col("rater") != "bob"), ["gpt"])
-    assert "of 2 people" in sentence(one)
+    assert "of 2 people" in sentences(one)[0]
     alone = long_table().filter(pl.col("rater").is_in(["ann", "gpt"]))
-    assert "than" not in sentence(agreement(alone, ["gpt"]))
+    assert "than" not in sentences(agreement(alone, ["gpt"]))[0]
+
+
+def test_a_judge_is_compared_with_the_others_of_each_person() -> None:
+    """It errs more than ann and bob: beside the mean of both, which is less noisy than
+    one of them, it looks better than each beside the other."""
+    rng = rng_for(5, "people")
+    quality = rng.normal(size=300)
+    ratings = {
+        who: quality + noise * rng.normal(size=300)
+        for who, noise in {"ann": 1.0, "bob": 1.0, "gpt": 1.2}.items()
+    }
+    table = pl.concat(
+        pl.DataFrame({"rater": who, "score": own}).with_row_index("item")
+        for who, own in ratings.items()
+    ).with_columns(
+        pl.col("item").cast(pl.String),
+        source=pl.lit("s"),
+        dimension=pl.lit("d"),
+    )
+    rows = {row.rater: row for row in agreement(table, ["gpt"]).rows}
+    apart = [
+        stats.spearmanr(ratings["gpt"], ratings[who])[0]
+        for who in ("ann", "bob")
+    ]
+    assert rows["gpt"].as_person == pytest.approx(np.mean(apart), abs=1e-9)
+    assert rows["gpt"].spearman > rows["ann"].spearman > rows["gpt"].as_person
+    assert (
+        "no more than any of 2 people"
+        in sentences(agreement(table, ["gpt"]))[0]
+    )
 
 
 def test_choices_are_compared_by_equal_answers_not_by_ranks(
@@ -417,9 +445,11 @@ def test_choices_are_compared_by_equal_answers_not_by_ranks(
     result = agreement(read_ratings(path)[0], ["gpt"])
     same = {row.rater: row.same for row in result.rows}
     assert (same["gpt"], same["ann"]) == (5 / 12, 5 / 6)
-    assert "42 % of cases, less than each of 2 people" in sentence(result)
+    assert "41.7 %) no more than any of 2 people" in sentences(result)[0]
+    (table,) = tables_of(result)
+    assert not {"ρ with people"} & {*table.columns}
     best = agreement(read_ratings(path)[0], ["ann"])
-    assert "more than each of 2 people" in sentence(best)
+    assert "more than all 2 people" in sentences(best)[0]
     assert {row.same for row in agreement(long_table(), ["gpt"]).rows} == {None}
 
 
@@ -474,6 +504,24 @@ def test_a_rater_against_the_others_is_told_and_no_figure_ends_in_status_1(
             told,
             status,
         )
+
+
+def test_all_who_count_as_people_are_named_and_who_guesses(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=60)
+    raters = {name: truth + rng.normal(size=60) for name in ("ann", "ben")}
+    raters |= {"judge2": truth, "dirk": rng.normal(size=60)}
+    rows = [
+        {"item": f"i{k:02}", "source": "s", "rater": name, "score": score}
+        for name, scores in raters.items()
+        for k, score in enumerate(scores.tolist())
+    ]
+    table = pl.DataFrame(rows).with_columns(dimension=pl.lit("ratings"))
+    people, doubt = sentences(agreement(table))
+    assert people.startswith("People: ann, ben, dirk and judge2;")
+    assert "dirk" in doubt and "ann" not in doubt
 
 
 COPIED: dict[str, tuple[Callable[[list[int]], list[float]], str | None]] = {

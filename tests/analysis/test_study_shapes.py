@@ -406,7 +406,7 @@ def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
     # .2²)
     assert low < 0.765 < high
     assert [row["task"] for row in judge["choices"]] == ["t0", "t1", ""]
-    assert "one person chooses as the others do" in page_of(analysis)
+    assert "the judge chooses as they do in" in page_of(analysis)
 
 
 def test_judge_and_people_are_compared_with_the_same_others(

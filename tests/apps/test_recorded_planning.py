@@ -87,6 +87,7 @@ def test_a_pilot_needs_the_images_that_its_card_names(tmp_path: Path) -> None:
     pair, _ = vj.card([pilot]).judges[0].models.pairs
     assert pair.needs_images is not None
     assert planned.images == 60 + pair.needs_images[1]
+    assert f"Judge {pair.needs_images[1]} more images" in str(planned)
     # designs of a new study are asked for
     assert not isinstance(plan(pilot, effect=0.2), ShapePlan)
 

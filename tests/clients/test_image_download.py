@@ -11,8 +11,8 @@ import pytest
 
 from clients.loopback import serving
 from folding import each
-from visualjudge.clients import image_parts
-from visualjudge.clients.image_parts import fetch_image, is_public
+from visualjudge.clients import image_download
+from visualjudge.clients.image_download import fetch_image, is_public
 from visualjudge.core.errors import DataError
 from visualjudge.vision.raster.images import png_bytes
 
@@ -47,7 +47,7 @@ def test_bytes_are_fetched_as_they_are() -> None:
 def test_a_host_that_is_late_again_has_less_time_until_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(image_parts, "_SHORTEST_S", 0.25)
+    monkeypatch.setattr(image_download, "_SHORTEST_S", 0.25)
 
     async def main() -> list[str]:
         told = []
@@ -83,7 +83,7 @@ def test_a_public_server_cannot_send_to_a_private_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        image_parts, "is_public", lambda address: address == "127.0.0.1"
+        image_download, "is_public", lambda address: address == "127.0.0.1"
     )
     with pytest.raises(
         DataError, match=r"169\.254\.169\.254 is not a public address"
@@ -201,7 +201,7 @@ def test_a_malformed_url_is_one_line(url: str) -> None:
 
 
 def test_a_file_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image_parts, "LARGEST_IMAGE_FILE", 1000)
+    monkeypatch.setattr(image_download, "LARGEST_IMAGE_FILE", 1000)
     with pytest.raises(DataError, match="larger than"):
         fetch([(200, b"x" * 5000, {})])
 

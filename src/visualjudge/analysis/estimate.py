@@ -30,6 +30,7 @@ from scipy import special
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.records import BoolArray, FloatArray, IntArray
 
+ALL_ALIKE = "all images give the same result"
 LEAST_IMAGES = 5
 """Minimum number of images for an interval."""
 TAIL = 0.025
@@ -74,11 +75,6 @@ NORMAL = float(norm_isf(TAIL))
 def too_few() -> str:
     """Say that there are too few images for an interval."""
     return f"fewer than {LEAST_IMAGES} images"
-
-
-def all_alike() -> str:
-    """Say that no image moves the figure."""
-    return "all images give the same result"
 
 
 def sums(place: IntArray, values: FloatArray, count: int) -> FloatArray:

@@ -84,12 +84,12 @@ def percents(ends: Ends) -> str:
     )
 
 
-def span(ends: Ends, digits: int = 2) -> str:
+def span(ends: Ends, show: Callable[[float], str] = number) -> str:
     """Format an interval in its own unit; an open side is ∞."""
     if ends is None or all(end is None for end in ends):
         return NONE
     sides = [
-        open_side if end is None else number(float(end), digits)
+        open_side if end is None else show(float(end))
         for end, open_side in zip(ends, ("\u2212∞", "∞"), strict=True)
     ]
     return " to ".join(sides)
@@ -107,7 +107,7 @@ def ranks(rank_set: tuple[int, int] | None) -> str:
 
 
 number3 = partial(number, digits=3)
-span3 = partial(span, digits=3)
+span3 = partial(span, show=number3)
 RANKS_NOTE = (
     "Ranks: a 95 % range for each model alone, not for all of them at once."
 )
@@ -129,7 +129,7 @@ def with_ends(share: Estimate, show: Callable[[float], str] = percent) -> str:
     to 85.3)."""
     if share.value is None:
         return NONE
-    spread = percents if show in (percent, points) else span
+    spread = percents if show in (percent, points) else partial(span, show=show)
     behind = spread(share.interval) if share.interval else share.why
     return f"{show(share.value)} ({behind})" if behind else show(share.value)
 

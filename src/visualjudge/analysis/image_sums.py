@@ -130,7 +130,7 @@ def estimate_of(
     """Return figure ``k`` of a jackknife."""
     estimable = np.isfinite(ends[0][k]) and np.isfinite(ends[1][k])
     interval = (float(ends[0][k]), float(ends[1][k])) if estimable else None
-    why = estimate.all_alike() if result.enough[k] else estimate.too_few()
+    why = estimate.ALL_ALIKE if result.enough[k] else estimate.too_few()
     return Estimate(
         known(value[k]),
         interval,

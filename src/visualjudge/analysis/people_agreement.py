@@ -7,7 +7,9 @@ For each dimension, over items: Spearman's ρ and Kendall's τ-b per source (ave
 sources), the share of pairs of sources on an item that are put in the same order, and
 Krippendorff's α. A judge is compared with the mean of all people. A person is compared
 with the mean of the others, on the outputs that a judge rated too (all of them if there
-is no judge). α is of all that people rated. Intervals leave out each item in turn, with
+is no judge). This mean is noisier than that of all, so a judge is said to agree more or
+less than a person by its mean agreement with the same others, on the outputs that each
+person rated. α is of all that people rated. Intervals leave out each item in turn, with
 its sources, and with the other items of its image if the image is known. The
 alternative annotator test is given as published and clustered by image.
 """
@@ -26,6 +28,8 @@ from visualjudge.analysis.rating_table import COLUMNS
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alternative_annotator import alt_test
 from visualjudge.analysis.statistics.rater_agreement import Level, alpha
+from visualjudge.analysis.statistics.score_agreement import Figure, image_groups
+from visualjudge.analysis.value_and_interval import NOTHING, Estimate
 from visualjudge.core.errors import UsageError, one_of
 from visualjudge.core.records import FloatArray, IntArray
 
@@ -74,7 +78,8 @@ class Panel:
 class RaterRow:
     """Agreement of one rater with others in one dimension; ``by_source`` holds ρ in the
     order of the sources, and ``same``, where two options were chosen from, the share of
-    the others' answers that are equal.
+    the others' answers that are equal. ``as_person`` is a judge's ρ, or share, measured
+    as people's.
     """
 
     dimension: str
@@ -91,6 +96,8 @@ class RaterRow:
     pairs: int
     by_source: tuple[float | None, ...] = ()
     same: float | None = None
+    same_ci95: Interval | None = None
+    as_person: float | None = None
 
 
 @dataclass(frozen=True)
@@ -247,7 +254,7 @@ def _row(
     ``others``. The items of each image are left out in turn.
     """
     b = _mean(others)
-    groups = correlation.jackknife_groups(images)
+    groups = image_groups(images)
     weights = np.vstack(
         [
             np.ones(a.shape[0]),
@@ -265,6 +272,7 @@ def _row(
         for values in pair_order(a, b)
     )
     share = estimate.shares(alike, measured, graded=True)[0]
+    same = _same_choice(a, others, images)
     return RaterRow(
         *who,
         items=int((rated > 0).sum()),
@@ -276,18 +284,24 @@ def _row(
         pairwise_ci95=share.interval,
         pairs=int(measured.sum()),
         by_source=tuple(known(value) for value in rho[0]),
-        same=_same_choice(a, others),
+        same=same.value,
+        same_ci95=same.interval,
     )
 
 
-def _same_choice(own: FloatArray, others: FloatArray) -> float | None:
+def _same_choice(
+    own: FloatArray, others: FloatArray, images: IntArray
+) -> Estimate:
     """Return the share of the others' answers that equal a rater's, where all choose
     between two options (0, ½ or 1)."""
     both = np.isfinite(own) & np.isfinite(others)
-    if own.shape[1] > 1 or not both.any():
-        return None
-    choices = np.isin(others[both], (0.0, 0.5, 1.0)).all()
-    return float((own == others)[both].mean()) if choices else None
+    if own.shape[1] > 1 or not np.isin(others[both], (0.0, 0.5, 1.0)).all():
+        return NOTHING
+    alike, answers = (
+        estimate.sums(images, hits.sum((0, 2)), int(images.max()) + 1)
+        for hits in (both & (own == others), both)
+    )
+    return estimate.shares(alike, answers)[0]
 
 
 def _over_sources(values: FloatArray) -> FloatArray:
@@ -300,21 +314,17 @@ def _over_sources(values: FloatArray) -> FloatArray:
     )
 
 
-def _ends(values: FloatArray, sizes: FloatArray) -> tuple[float, float] | None:
+def _ends(values: FloatArray, sizes: FloatArray) -> Interval | None:
     """Return the interval of a correlation from its ``values``: first that of all
     items, then those without each group of items.
     """
-    held = sizes > 0
-    influence = np.nan_to_num(values[0] - values[1:])[held]
-    dispersion = estimate.spread(
-        influence, sizes[held], np.zeros(int(held.sum()), dtype=np.int64), 1
-    )
-    low, high = estimate.correlation_ends(values[:1], dispersion)
-    return (
-        (float(low[0]), float(high[0]))
-        if np.isfinite(low[0]) and np.isfinite(high[0])
-        else None
-    )
+    return Figure(
+        float(values[0]),
+        np.nan_to_num(values[0] - values[1:]),
+        sizes,
+        sizes.size,
+        of=estimate.correlation_ends,
+    ).estimate.interval
 
 
 def panel_rows(panel: Panel) -> list[RaterRow]:
@@ -322,32 +332,58 @@ def panel_rows(panel: Panel) -> list[RaterRow]:
     mean, and add the mean over people.
     """
     name = panel.dimension
-    people = panel.people
+    judged = np.isfinite(panel.scores[panel.is_judge]).any(0)
+    everyone = panel.people
+    # people are compared on the outputs that a judge rated; on all if there is none
+    people = np.where(judged | (not judged.any()), everyone, np.nan)
+    others = [
+        np.where(np.isfinite(own), np.delete(people, i, 0), np.nan)
+        for i, own in enumerate(people)
+    ]
     rows = [
-        _row(
-            (name, panel.raters[i], "the people's mean", "judge"),
-            scores,
-            people,
-            panel.images,
+        replace(
+            _row(
+                (name, panel.raters[i], "the people's mean", "judge"),
+                scores,
+                everyone,
+                panel.images,
+            ),
+            as_person=_as_person(scores, others),
         )
         for i, scores in enumerate(panel.scores)
-        if panel.is_judge[i] and people.shape[0]
+        if panel.is_judge[i] and everyone.shape[0]
     ]
-    if people.shape[0] < 2:
+    if everyone.shape[0] < 2:
         return rows
-    # people are compared on the outputs that a judge rated; on all if there is none
-    judged = np.isfinite(panel.scores[panel.is_judge]).any(0)
-    people = np.where(judged | (not judged.any()), people, np.nan)
     own = [
         _row(
             (name, rater, OTHERS, "person"),
             people[i],
-            np.delete(people, i, 0),
+            others[i],
             panel.images,
         )
         for i, rater in enumerate(panel.persons)
     ]
     return [*rows, _ceiling(own), *own]
+
+
+def _as_person(
+    scores: FloatArray, people: Sequence[FloatArray]
+) -> float | None:
+    """Return how far a judge agrees with the others than each person, as the mean over
+    people."""
+    beside = _ceiling(
+        [
+            _row(
+                ("", "", OTHERS, "judge"),
+                scores,
+                others,
+                np.zeros(len(scores), dtype=np.int64),
+            )
+            for others in people
+        ]
+    )
+    return beside.spearman if beside.same is None else beside.same
 
 
 def _ceiling(people: Sequence[RaterRow]) -> RaterRow:

@@ -90,7 +90,7 @@ def agreement(
     )
     from visualjudge.analysis.report.agreement_page import (
         html,
-        sentence,
+        sentences,
         tables_of,
     )
     from visualjudge.core.text_tables import folded
@@ -116,18 +116,13 @@ def agreement(
     print(
         "\n\n".join(
             [
-                folded(sentence(result)),
+                "\n".join(map(folded, sentences(result))),
                 *(table.text() for table in tables_of(result)),
             ]
         )
     )
-    people = dict.fromkeys(
-        row.rater for row in result.rows if row.kind == "person"
-    )
     remark(
         {
-            f"counted as people: {', '.join(people)[:300]}; --judge NAME says which is a "
-            "judge": not lost and every["kind"].null_count() > 0,
             f"{of_runs.rankings} rankings by people are left out: an order is no "
             "rating. The overview of the study says how often they are equal.": (
                 of_runs.rankings

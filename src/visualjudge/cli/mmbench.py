@@ -180,19 +180,19 @@ def evaluate(
         remark(
             dict.fromkeys(number["doubts"], True)
             | {
-                f"{len(rows)} {what}: {', '.join(map(str, rows[:SHOWN]))}": rows
+                f"{what}, {len(rows)}: {', '.join(map(str, rows[:SHOWN]))}": rows
                 for what, rows in (
                     (
-                        "questions lack a reply to a rotation; circular leaves them out",
+                        "without a reply to a rotation, so left out of circular",
                         number["invalid_groups"],
                     ),
                     (
-                        "replies are to rows that the table lacks (rotations, from "
+                        "replies to rows that the table lacks (rotations, from "
                         "1000000 on: give the table that `mmbench circular` wrote)",
                         number["unknown"],
                     ),
                     (
-                        "replies are read differently by the strict rules (see differs)",
+                        "read differently by the strict rules (see differs)",
                         [row["index"] for row in number.get("differs", ())],
                     ),
                 )

@@ -40,14 +40,29 @@ def probe(
 
     Example: visualjudge probe data --out probes --only tool --only mirrored --n 100
     """
+    from visualjudge.analysis.figures.probes import LEAST_QUESTIONS
     from visualjudge.apps.probes.build import build_probes
 
     made = build_probes(data, out, options, only=only, number=n)
     tell(made.problems)
     print(
         Table(
-            ("Probe", "Questions"),
-            tuple((name, str(n)) for name, n in made.asked.items() if n),
+            ("Probe", "Questions", "What is changed"),
+            tuple(
+                (
+                    name,
+                    str(n),
+                    {
+                        "control": "nothing: others are compared with it",
+                        **ABOUT,
+                    }.get(name, ""),
+                )
+                for name, n in made.asked.items()
+                if n
+            ),
+            (
+                f"A probe with answers to fewer than {LEAST_QUESTIONS} is not measured.",
+            ),
         ).text()
     )
     say(

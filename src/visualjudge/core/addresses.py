@@ -1,6 +1,6 @@
 """Addresses of the studio's questions and grids, which reports write and the studio
 opens. The pages are served in ``studio/app.py``; addresses of images on the web are
-read in ``clients/image_parts.py``.
+downloaded in ``clients/image_download.py``.
 
 They name a dataset by its questions and a run by its folder's name, so that they hold
 wherever ``visualjudge studio DATASET RUN`` runs.

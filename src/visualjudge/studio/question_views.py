@@ -395,7 +395,7 @@ def places(question: Question, replies: Sequence[Reply]) -> list[Json]:
     boxes: list[Json] = [
         {
             "box": fault.box,
-            "title": f"{letter}: {spaced(fault.kind)}",
+            "title": spaced(fault.kind),
             "true": letter,
         }
         for letter, faults in zip(LETTERS, question.faults or (), strict=False)

@@ -411,10 +411,10 @@ def test_a_rule_that_games_the_questions_says_how_many_it_can_decide() -> None:
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))
     (said,) = LEAKS.sentences(analysis[LEAKS])
     assert said.startswith(
-        "These questions can be gamed. Choosing more boxes, masks or points, without "
+        "These questions can be gamed: choosing more boxes, masks or points, without "
         "looking, is right in 100.0 % "
     )
-    assert " of the 30 questions where it differs; " in said
+    assert " of the 30 questions where it differs." in said
 
 
 def _two(

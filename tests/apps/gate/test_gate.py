@@ -536,3 +536,5 @@ def test_failed_calls_are_no_proof_that_the_judge_became_worse(
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     found = checked(lock, run)
     assert found.state == "can't tell" and "30 calls failed" in found.reasons[0]
+    written = command("gate", "write", run, "--out", tmp_path / "judge.lock")
+    assert "30 calls failed" in written.stderr

@@ -398,7 +398,7 @@ def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
         0.25,
     )
     assert numbers["by_category"]["scene"]["n_missing"] == 26
-    said = "26 missing and 2 without an option, of 30 replies"
+    said = "of 30 replies, 26 missing and 2 without an option count as wrong"
     assert f"m: {said}" in " ".join(accuracy_table([model]).text().split())
     assert f"m: {said}" in page(table, [model]).replace("\u00a0", " ")
 
@@ -424,8 +424,8 @@ def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):
     )
     assert table.columns[2] == "Overall"
     assert table.columns[-3:] == ("CP", "LR", "own")
-    assert "CP: coarse perception" in table.notes[0]
-    assert "RR" not in table.notes[0]
+    assert "CP: coarse perception" in table.notes[1]
+    assert "RR" not in table.notes[1]
     measures = ["vanilla, dev", "vanilla, test", "vanilla, all"]
     assert [line[1] for line in table.rows] == measures
 

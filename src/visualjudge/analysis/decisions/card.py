@@ -205,12 +205,13 @@ def judge_card(judge: JudgeResult) -> JudgeCard:
 
 
 def _by_task(whole: ModelAnswer, tasks: Sequence[Answer]) -> str:
-    """Return the verdict; by task if tasks differ and the ``whole`` is neither yes nor
-    no."""
+    """Return the verdict; by task if the ``whole`` is neither yes nor no, and only some
+    tasks are."""
     groups: dict[str, list[str]] = {}
     for task in sorted(tasks, key=lambda own: ORDER.index(own.models.state)):
         groups.setdefault(task.models.word, []).append(plain_name(task.task))
-    if len(groups) < 2 or whole.state not in ("in_part", "too_few"):
+    decided = {"Yes", "No"}
+    if decided.isdisjoint(groups) or whole.word in decided or len(groups) < 2:
         return whole.verdict
     parts = (f"{lower_first(w)} for {listed(t, 1)}" for w, t in groups.items())
     return f"{whole.word}: {', '.join(parts)}"

@@ -269,7 +269,7 @@ def checks_table(judges: Mapping[str, Sequence[Check]]) -> Table:
             notes=[
                 f"{line.title}: {line.why}."
                 for line in lines
-                if line.why and line.why not in WHY.values()
+                if line.why not in {"", NOT_ASKED, *WHY.values()}
             ],
         )
     rows = [

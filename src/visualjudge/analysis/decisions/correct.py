@@ -134,25 +134,14 @@ class Leaderboard:
         """The sources, and notes on their figures, the assumptions, and the labels for
         a gap."""
         groups = {row.group for row in self.rows}
-        scope = (
-            f"{many(self.labels, 'label')}, {many(self.images, 'image')}, λ "
-            f"{self.lam:.2f} (how far the judge’s answers are used: 0 not at all, 1 fully)"
-        )
-        what = (
-            f"{self.measure} of {many(len(self.rows), 'model')} by {self.judge}, over "
-            "their questions; each question counts the same here, each image on the card"
-        )
         compared = sum(row.labels for row in self.rows) > self.labels
         notes = [
-            f"{what}; {scope}",
-            *(
-                [
-                    "A label counts for each model that it compares: the column adds "
-                    f"up to {sum(row.labels for row in self.rows)}."
-                ]
-                if compared
-                else []
-            ),
+            f"{self.measure.capitalize()} of {many(len(self.rows), 'model')} by {self.judge}, "
+            "over questions (on the card, over images).",
+            f"{many(self.labels, 'label')}, {many(self.images, 'image')}; λ {self.lam:.2f} is "
+            "the weight of the judge’s answers, from 0 to 1.",
+            *["Labels: each counts for all models that it compares."]
+            * compared,
             RANKS_NOTE,
             *([GROUPS_NOTE] if len(groups) > 1 else []),
         ]
@@ -163,7 +152,7 @@ class Leaderboard:
         held = [row.check for row in self.assumptions if row.holds]
         if held:
             notes.append(
-                f"Assumptions, as far as they can be checked, hold: {'; '.join(held)}."
+                f"Assumptions that can be checked hold: {'; '.join(held)}."
             )
         for row in doubtful:
             answer = "not checked" if row.holds is None else "DOES NOT HOLD"

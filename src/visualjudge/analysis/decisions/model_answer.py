@@ -416,7 +416,7 @@ def _stated(models: PairsOfModels, accuracy: str | None) -> _Draft:
     return _Draft(
         "in_part",
         "In part",
-        f"In part: only the {len(right)} of {total} that it separates",
+        f"In part: for {len(right)} of {total}",
         (Reason("✓", separated), *others),
     )
 

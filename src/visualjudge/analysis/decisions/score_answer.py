@@ -8,7 +8,7 @@ Everything is computed on the scale from 0 to 10 and shown on the scale of the s
 inside each.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -23,7 +23,6 @@ from visualjudge.analysis.decisions.model_answer import (
 )
 from visualjudge.analysis.figure_text import (
     listed,
-    lower_first,
     number,
     percent,
     plain_name,
@@ -175,41 +174,32 @@ class ScoreAnswer:
     @property
     def reasons(self) -> Reasons:
         """Whether each requirement is met; over several tasks, in which they are."""
-        if self.whole.scores is None:
+        own = self.whole.scores
+        if own is None:
             return (
                 Reason("?", "no reply on an item with a truth could be read"),
             )
-        if len(self.tasks) > 1:
-            return (*_over(self), Reason("?", lower_first(self._over_all)))
-        return tuple(self._parts(self.tasks[0]))
+        if len(self.tasks) == 1:
+            return tuple(self._parts(self.tasks[0]))
+        over = (
+            f"over all items: ρ {number(own.spearman.value)}, mean error "
+            f"{number(self.scale.size(own.mae.value))} of {self.scale}"
+        )
+        return (*_over(self), Reason("?", over))
 
     @property
     def sentence(self) -> str:
         """The answer to "May I use its scores?"."""
-        reasons = [reason.text for reason in self.reasons]
-        if self.whole.scores is None:
-            return f"Not known: {reasons[0]}. `visualjudge report` says why."
-        if len(self.tasks) > 1:
-            states = "; ".join(reasons[:-1])
-            some = {"too_few"} < {task.state for task in self.tasks}
-            begin = f"{BEGINS[self.state]}{', as far as decided' * some}"
-            return f"{begin}: {states}. {self._over_all}."
-        (only,) = self.tasks
-        answer = f"{BEGINS[only.state]}: {'; '.join(reasons)}."
-        few = only.images < LEAST_IMAGES
-        if only.state == "too_few" and (few or np.ptp(self.whole.scores.true)):
+        reasons = "; ".join(reason.text for reason in self.reasons)
+        own = self.whole.scores
+        if own is None:
+            return f"Not known: {reasons}. `visualjudge report` says why."
+        answer = f"{BEGINS[self.state]}: {reasons}."
+        only = self.tasks[0]
+        few = only.images < LEAST_IMAGES or bool(np.ptp(own.true))
+        if len(self.tasks) == 1 and self.state == "too_few" and few:
             answer += f" {more_images(only.images, only.needs_images)}"
         return answer
-
-    @property
-    def _over_all(self) -> str:
-        own = self.whole.scores
-        assert own is not None
-        error = f"mean error {number(self.scale.size(own.mae.value))}"
-        return (
-            f"Over all items: ρ {number(own.spearman.value)}, {error} of {self.scale}, "
-            f"exact in {percent(own.exact.value)}"
-        )
 
     def _parts(self, task: ScoresOfTask) -> Iterator[Reason]:
         own = task.scores
@@ -241,9 +231,9 @@ class ScoreAnswer:
             yield Reason(SIGN_OF[task.order], order)
         constant = self.scale.size(own.constant_mae.value)
         error = (
-            f"its mean error is {self.scale.sized(own.mae.estimate)}; allowed is at most "
-            f"{number(task.bar.error * constant)}, {percent(task.bar.error, 0)} of that of "
-            f"giving every item the median ({number(constant)})"
+            f"its mean error is {self.scale.sized(own.mae.estimate)} where at most "
+            f"{number(task.bar.error * constant)} is allowed, {percent(task.bar.error, 0)} "
+            "of that of always answering the median"
         )
         yield Reason(SIGN_OF[task.error], error)
 
@@ -268,13 +258,7 @@ def _over(answer: ScoreAnswer) -> Iterator[Reason]:
         if len(own) == total:
             yield Reason(SIGN_OF[level], f"in all {total} tasks")
         elif own:
-            yield Reason(SIGN_OF[level], f"{word} {_tasks(own)}")
-
-
-def _tasks(names: Sequence[str]) -> str:
-    return (
-        listed(names, NAMED) if len(names) <= NAMED else f"{len(names)} tasks"
-    )
+            yield Reason(SIGN_OF[level], f"{word} {listed(own, NAMED)}")
 
 
 @lru_cache(maxsize=4)

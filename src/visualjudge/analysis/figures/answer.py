@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from visualjudge.analysis.decisions.card import Answer, JudgeCard, judge_card
 from visualjudge.analysis.decisions.checks import CHECK, checks_table
+from visualjudge.analysis.decisions.judged_items import MEASURES
 from visualjudge.analysis.decisions.model_answer import (
     ANSWER,
     RULE,
@@ -123,7 +124,10 @@ def _checks(view: Shown) -> Section:
         [
             checks_table(every),
             *(
-                replace(sources_table(main), title=f"{judge.name}: favouritism")
+                replace(
+                    sources_table(main),
+                    title=f"{judge.name}: models by {MEASURES[main.kind]}",
+                )
                 for judge in view.judges
                 if (main := judge[SYSTEM].main)
             ),

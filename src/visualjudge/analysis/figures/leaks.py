@@ -13,6 +13,7 @@ import polars as pl
 
 from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.estimate import LEVEL, holm, test
+from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.figure_parts import (
     ALL,
     HOLM,
@@ -58,8 +59,6 @@ RULES = {
 NEEDED = ("kind", "answer", "task", "cluster", *map(more, RULES))
 """Columns of the questions that the audit uses."""
 OPPOSITES = {"longer": "shorter", "more": "fewer", "larger": "smaller"}
-
-ALIKE = "judge that is right about as often as such a rule may not look at the image at all."
 
 
 def _of_rules(pairs: pl.DataFrame, by: Sequence[str]) -> Iterator[Leak]:
@@ -168,7 +167,8 @@ def _section(view: Shown) -> Section:
         [grid(COLUMNS, rows, keys=2)],
         [
             *(f"{_right(row)}." for row in rows if row.scope == ALL),
-            f"A {ALIKE}",
+            "A judge that is right about as often as such a rule may not look at the "
+            "image at all.",
         ],
     )
 
@@ -190,7 +190,7 @@ def gamed(rows: Sequence[Leak]) -> list[str]:
         or (best.share.value or 0.0) < THRESHOLDS["macro_accuracy"].value
     ):
         return []
-    return [f"These questions can be gamed. {_right(best)}; a {ALIKE}"]
+    return [f"These questions can be gamed: {lower_first(_right(best))}."]
 
 
 LEAKS = StudyFigure(

@@ -148,44 +148,46 @@ def _figures(
 COLUMNS = Layout[People](
     named("task", "Task", plain_name, text=True),
     *counts("votes"),
-    *figure("spearman", "spearman", "ρ", number, ends="ci95"),
+    *figure("spearman", "spearman", "Person, ρ", number, ends="ci95"),
     *figure("mae", "mae"),
-    of_row("Mean error (95 %)", lambda row: row.scale.sized(row.mae)),
-    *figure("same", "same", "Chooses as the others"),
+    of_row("Person, mean error (95 %)", lambda row: row.scale.sized(row.mae)),
+    *figure("same", "same", "Person chooses as the others"),
     *figure("judge_spearman", "judge_spearman", "Judge, ρ", number),
     *figure("judge_mae", "judge_mae"),
-    of_row("Judge, error (95 %)", lambda row: row.scale.sized(row.judge_mae)),
+    of_row(
+        "Judge, mean error (95 %)", lambda row: row.scale.sized(row.judge_mae)
+    ),
     *figure("judge_same", "judge_same", "Judge chooses as they"),
 )
 
 
 def _sentences(rows: Sequence[People]) -> list[str]:
-    best = "A judge whose figures are as good as a person’s could stand in for one."
     if not rows:
         return []
     row = rows[-1]
-    if row.same.n:
-        return [
-            f"On its items, one person chooses as the others do in "
-            f"{with_ends(row.same)}, and the judge in {with_ends(row.judge_same)}. "
-            f"{best}"
-        ]
+    judge, person = (
+        (
+            f"chooses as they do in {with_ends(row.judge_same)}",
+            f"in {with_ends(row.same)}",
+        )
+        if row.same.n
+        else (
+            f"has ρ {with_ends(row.judge_spearman, number)} and a mean error of "
+            f"{row.scale.sized(row.judge_mae)}",
+            f"ρ {with_ends(row.spearman, number)} and {row.scale.sized(row.mae)}",
+        )
+    )
     return [
-        f"On its items, one person beside the others has ρ "
-        f"{with_ends(row.spearman, number)} and mean error {row.scale.sized(row.mae)}, "
-        f"and the judge beside the same people ρ "
-        f"{with_ends(row.judge_spearman, number)} and "
-        f"{row.scale.sized(row.judge_mae)}, on the scale {row.scale}. {best}"
+        f"Beside the other people of an item, the judge {judge}; a person {person}."
     ]
 
 
 def _section(view: Shown) -> Section:
     return Section(
         "people",
-        "How well do people agree with one another?",
-        "Each person’s vote beside those of the others on the same item: the mean of "
-        "their scores, or their majority; and the judge beside the same others, so that its "
-        "figures are worse than beside the mean of all people.",
+        "Does the judge agree with people as a person does?",
+        "Each vote is compared with the others of its item, their mean or their majority; "
+        "then the judge’s answer, in place of the vote.",
         view.grids(PEOPLE),
         _sentences(view.judges[0][PEOPLE]) if len(view.judges) == 1 else (),
     )

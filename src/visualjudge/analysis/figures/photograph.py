@@ -32,14 +32,14 @@ from visualjudge.analysis.figures.figure_parts import (
     Layout,
     Section,
     by_task,
-    counts,
     estimates_of_judges,
     figure,
     gaps,
     image_sums,
     named,
+    number,
+    of_row,
     percent,
-    percents,
     plain_name,
     points,
     with_ends,
@@ -106,9 +106,14 @@ class Photograph:
         )
 
     @property
+    def few(self) -> bool:
+        """Whether there are too few questions."""
+        return min(part.questions for part in self.asked) < LEAST_QUESTIONS
+
+    @property
     def state(self) -> Need:
         """Whether the judge needs the photograph."""
-        if min(part.questions for part in self.asked) < LEAST_QUESTIONS:
+        if self.few:
             return "not_shown"
         ends = [part.gain.interval or (-1.0, 1.0) for part in self.asked]
         if any((high or 0.0) < MARGIN for _, high in ends) or all(
@@ -186,14 +191,18 @@ def _without(pairs: pl.DataFrame) -> Without | None:
     )
 
 
+FEW = f"not measured: fewer than {LEAST_QUESTIONS} questions"
 PHOTOGRAPH_STATES = {
     "needed": "needed",
     "not_needed": "not needed",
     "not_shown": "can’t tell yet",
 }
+
+
 COLUMNS = Layout[Photograph](
     named("task", "Questions", plain_name, text=True),
-    *counts("first.gain"),
+    Column("n", "first.gain.n"),
+    Column("images", "first.gain.images", "Images", number),
     Column("with", "first.seen.value", "With the photograph", percent),
     Column(
         "other",
@@ -204,23 +213,17 @@ COLUMNS = Layout[Photograph](
     Column(
         "grey", lambda p: p.grey and p.grey.blind.value, "With grey", percent
     ),
-    *figure(
-        "gain", "first.gain", "Gain over grey, points", points, ends="interval"
+    *figure("gain", "first.gain", ends="interval"),
+    Column("gain_over_other", lambda p: p.other and p.other.gain.value),
+    Column("interval_over_other", lambda p: p.other and p.other.gain.interval),
+    of_row(
+        "Smaller gain, points (95 %)", lambda row: with_ends(row.least, points)
     ),
     Column(
-        "gain_over_other",
-        lambda p: p.other and p.other.gain.value,
-        "Over another",
-        points,
-    ),
-    Column(
-        "interval_over_other",
-        lambda p: p.other and p.other.gain.interval,
-        "95 %",
-        percents,
-    ),
-    named(
-        "state", "The photograph is", PHOTOGRAPH_STATES.__getitem__, text=True
+        "state",
+        "state",
+        "The photograph is",
+        shown=lambda row: FEW if row.few else PHOTOGRAPH_STATES[row.state],
     ),
 )
 
@@ -261,8 +264,7 @@ PHOTOGRAPH = JudgeFigure(
         "Does the judge need the photograph?",
         "The judge was asked the same questions again with uniform grey, and with "
         "another photograph, in place of the photograph, also under the drawn "
-        "predictions. Right answers then come from the predictions alone. Fewer than "
-        f"{LEAST_QUESTIONS} questions decide nothing.",
+        "predictions. Right answers then come from the predictions alone.",
     ),
     plots=(
         estimates_of_judges(

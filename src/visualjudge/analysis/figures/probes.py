@@ -58,7 +58,6 @@ from visualjudge.analysis.figures.figure_parts import (
     Layout,
     Section,
     as_named,
-    counts,
     estimates_of_judges,
     figure,
     gaps,
@@ -67,10 +66,12 @@ from visualjudge.analysis.figures.figure_parts import (
     many,
     named,
     number,
+    of_row,
     plain_name,
     points,
     scaled,
 )
+from visualjudge.analysis.plots.canvas import Sign
 
 ProbeState = Literal["pass", "fail", "not_shown"]
 
@@ -312,22 +313,37 @@ def inner_ends(sums: ImageSums) -> tuple[float, float]:
     return float(low[0]), float(high[0])
 
 
-PROBE_STATES = {"pass": "passes", "fail": "fails", "not_shown": "undecided"}
+PROBE_STATES: Mapping[ProbeState, tuple[str, Sign]] = {
+    "fail": ("fails", "wrong"),
+    "not_shown": ("undecided", "open"),
+    "pass": ("passes", "right"),
+}
+"""Each state in words and as a mark, the worst first."""
 
 
 def _in_words(row: ProbeResult) -> str:
     if row.state == "not_shown" and row.effect.value is None:
-        return "not measured"
-    return PROBE_STATES[row.state]
+        return f"not measured: fewer than {LEAST_QUESTIONS} answers"
+    return PROBE_STATES[row.state][0]
+
+
+def _required(row: ProbeResult) -> str:
+    """Return the effects of a judge that the change does not affect."""
+    if not row.margin:
+        return "below 0"
+    words = "at most" if DESIGNS[row.design].upwards else "within ±"
+    return f"{words} {100 * row.margin:g}"
 
 
 COLUMNS = Layout[ProbeResult](
     named("name", "Probe", plain_name, text=True),
-    named("about", "What it tests", text=True),
+    named("about", "What is changed", text=True),
     *as_named("design"),
-    *counts("effect"),
+    Column("n", "effect.n"),
+    Column("images", "effect.images", "Images", number),
     *figure("effect", "effect", "Effect, points", points, ends="ci95"),
-    named("margin", "Margin", points),
+    Column("margin", "margin"),
+    of_row("Required", _required),
     HOLM,
     named("failed", "No answer", number),
     Column("state", "state", "State", shown=_in_words),
@@ -336,20 +352,26 @@ COLUMNS = Layout[ProbeResult](
 
 
 def in_all(rows: Sequence[ProbeResult]) -> str:
-    """Return how many probes a judge passes, and which others are in what state."""
-    named: dict[str, list[str]] = {}
-    for row in rows:
-        named.setdefault(_in_words(row), []).append(plain_name(row.name))
-    passed = len(named.pop("passes", []))
-    rest = (f"; {state}: {listed(own)}" for state, own in named.items())
-    return f"passes {passed} of {many(len(rows), 'probe')}{''.join(rest)}"
+    """Return how many probes a judge passes, and which it fails."""
+    passed = sum(row.state == "pass" for row in rows)
+    failed = [plain_name(row.name) for row in rows if row.state == "fail"]
+    rest = len(rows) - passed - len(failed)
+    open_ = f"; {rest} are undecided: probe with more questions of each"
+    return (
+        f"passes {passed} of {many(len(rows), 'probe')} and fails "
+        f"{listed(failed) or 'none'}{open_ * bool(rest)}"
+    )
 
 
 def _rows(judge: JudgeResult) -> tuple[ProbeResult, ...]:
     about = (judge.study.meta.get("options") or {}).get("about") or {}
+    worst = list(PROBE_STATES)
     return tuple(
         replace(row, about=about.get(row.name, ""))
-        for row in probe_results(judge.answered)
+        for row in sorted(
+            probe_results(judge.answered),
+            key=lambda row: worst.index(row.state),
+        )
     )
 
 
@@ -362,29 +384,29 @@ def _effects(judge: JudgeResult) -> Cells:
     }
 
 
+def _signs(judge: JudgeResult) -> Mapping[str, Sign]:
+    return {
+        plain_name(row.name): PROBE_STATES[row.state][1]
+        for row in judge[PROBES]
+    }
+
+
 PROBES = JudgeFigure(
     "probes",
     _rows,
     COLUMNS,
-    place=100,
+    place=15,
     sentences=lambda rows: [f"It {in_all(rows)}."] if rows else [],
     section=Section(
         "probes",
         "Do irrelevant changes affect the answers?",
-        "A judge that ignores the change has an effect of 0. The effect of a cue is half "
-        "of how much more often an option is chosen with it than without it; of two equal "
-        "options, half of how much more often the first is chosen than the second; of a "
-        "change of all images or names, the accuracy gained; where what tells the options "
-        "apart is withheld, half of how much more often the right one is chosen than the "
-        "wrong one; of severity, pairs of steps scored in the wrong order less those in the "
-        "right one. A probe passes where its 90 % interval lies within the margin on both "
-        "sides (two one-sided tests at 5 %), and fails where p (Holm) is below 5 % and the "
-        "effect reaches the margin, or where replies without an answer become more frequent "
-        "by 15 points; where what tells the options apart is withheld, only effects above 0 "
-        "count. It is "
-        "undecided otherwise, and not measured with answers to fewer than 40 questions. "
-        "Severity, whose steps the scores must follow, passes where its 95 % interval is "
-        "below 0.",
+        "The effect, in points, is the accuracy gained where all images or both names "
+        "change; else how far above 50 % the judge chooses the option with the cue, the "
+        "first of two equal options, or the right one of two that nothing tells apart; of "
+        "severity, the pairs of steps scored in the wrong order less the others. "
+        "Passes: proven to be as required (two tests at 5 %). Fails: proven not to be 0 "
+        "(p below 5 %, Holm) and beyond what is required, or 15 points more replies "
+        "without an answer. Undecided: neither.",
     ),
     link=lambda judge, row: judge.address(probe=row.name),
     marked=lambda row: row.state == "fail",
@@ -392,12 +414,14 @@ PROBES = JudgeFigure(
         estimates_of_judges(
             "probes",
             "Effect of irrelevant changes on the answers",
-            "Effect of each probe; a probe changes one thing that must not affect the "
-            "answer. The table says which pass.",
+            "0: the change does not affect the answers. Filled: passes; hollow: undecided; "
+            "crossed: fails.",
             _effects,
             "too few questions were asked again with a change that must not matter "
             "(visualjudge probe)",
             "Effect in points",
+            "Lines are 95 % intervals with images as the unit.",
+            signs=_signs,
         ),
     ),
 )

@@ -12,7 +12,6 @@ from visualjudge.analysis.decisions.score_answer import (
     score_answer,
 )
 from visualjudge.analysis.figures.figure_parts import (
-    NONE,
     RANKING,
     SCORING,
     Column,
@@ -89,17 +88,24 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
     """Return a judge's scores by task and over tasks, on the scale of the study."""
     several = len(answer.tasks) > 1
     rows = [*answer.tasks, *([answer.whole] if several else [])]
-    cells = tuple(_cells(answer, row) for row in rows if row.scores is not None)
+    cells = [_cells(answer, row) for row in rows if row.scores is not None]
     bar = answer.whole.bar
-    notes = (
-        f"Yes: ρ with the truth is at least {number(bar.spearman)}, and the mean error "
-        f"at most {percent(bar.error, 0)} of that of giving every item the median, "
-        "each by its whole interval: 95 %, or more where several tasks are decided "
-        "(Bonferroni).",
-        f"Errors are in points of the scale, {answer.scale}; exact: off by less than "
-        f"half a step of {number(answer.scale.size(answer.scale.step))}.",
+    note = (
+        f"Yes: ρ is at least {number(bar.spearman)} and the error at most what is allowed, "
+        f"{percent(bar.error, 0)} of that of always answering the median of the true "
+        f"scores; each by its whole interval"
+        f"{', of several tasks by a wider one (Bonferroni)' * several}. Errors are in points of the scale "
+        f"{answer.scale}; too high: the mean difference to the true score."
     )
-    return Table(COLUMNS, cells, notes, judge, 1, (False, False, *[True] * 10))
+    begin = 0 if several else 2
+    return Table(
+        COLUMNS[begin:],
+        tuple(row[begin:] for row in cells),
+        (note,),
+        judge,
+        1,
+        (False, False, *[True] * 6)[begin:],
+    )
 
 
 COLUMNS = (
@@ -108,13 +114,9 @@ COLUMNS = (
     "Scores",
     "Images",
     "ρ (95 %)",
-    "r (95 %)",
-    "Mean difference (95 %)",
     "Mean error (95 %)",
-    "Error of always the median",
-    "Exact",
-    "Within one step",
-    "Most frequent score",
+    "Allowed",
+    "Too high by (95 %)",
 )
 
 
@@ -122,59 +124,49 @@ def _cells(answer: ScoreAnswer, row: ScoresOfTask) -> tuple[str, ...]:
     own = row.scores
     scale = answer.scale
     assert own is not None
-    usual = f"{scale.score(own.usual):g}: {percent(own.saturation.value, 0)}"
     return (
         plain_name(row.task) if row.task else ALL_TASKS,
         WORDS[row.state if row.task else answer.state],
         number(own.judged.size),
         number(own.images),
         with_ends(own.spearman.estimate, number),
-        with_ends(own.pearson.estimate, number),
-        scale.sized(own.bias.estimate),
         scale.sized(own.mae.estimate),
-        number(scale.size(own.constant_mae.value)),
-        percent(own.exact.value),
-        percent(own.within_one.value),
-        usual,
+        number(row.bar.error * scale.size(own.constant_mae.value)),
+        scale.sized(own.bias.estimate),
     )
 
 
 def ranges_table(judge: str, answer: ScoreAnswer) -> Table:
-    """Return the true scores behind each score of a judge, a row for each task."""
-    rows = [row for row in (*answer.tasks, answer.whole) if row.ranges.ranges]
-    if len(answer.tasks) == 1:
-        rows = rows[:1]
-    names = dict.fromkeys(
-        name for row in rows for name in map(answer.named, row.ranges.ranges)
-    )
-    cells = []
-    for row in rows:
-        collected = {
-            answer.named(own): answer.ends(own) for own in row.ranges.ranges
-        }
-        width = number(answer.scale.size(row.ranges.width))
-        covered = percent(row.ranges.coverage.value)
-        task = plain_name(row.task) if row.task else ALL_TASKS
-        cells.append(
-            (
-                task,
-                *(collected.get(name, NONE) for name in names),
-                width,
-                covered,
-            )
-        )
-    title = (
-        f"{judge}: range of the true scores behind each of its scores, for 90 % of new "
-        "images"
-    )
+    """Return the true scores behind each score of a judge, a row for each score of each
+    task."""
+    several = len(answer.tasks) > 1
+    rows = [*answer.tasks, *([answer.whole] if several else [])]
+    begin = 0 if several else 1
+    cells = [
+        (
+            plain_name(row.task) if row.task else ALL_TASKS,
+            answer.named(own),
+            answer.ends(own),
+            percent(row.ranges.coverage.value),
+        )[begin:]
+        for row in rows
+        for own in row.ranges.ranges
+    ]
     note = (
-        "Scores on too few images share a range with the next. Covered: the share of "
-        "held-out items whose true score lies in the range (5-fold cross-validation by "
-        "image)."
+        "For 90 % of new images; measured: the share of left-out items of the task whose "
+        "true score lies in its range."
     )
-    columns = ("Task", *names, "Mean width", "Covered")
-    numeric = (False, *[True] * (len(columns) - 1))
-    return Table(columns, tuple(cells), (note,), title, 1, numeric)
+    return Table(
+        RANGES[begin:],
+        tuple(cells),
+        (note,),
+        f"{judge}: the true scores behind each of its scores",
+        2 - begin,
+        (False, True, True, True)[begin:],
+    )
+
+
+RANGES = ("Task", "Judge’s score", "True score", "Measured")
 
 
 def _section(view: Shown) -> Section:
@@ -185,10 +177,7 @@ def _section(view: Shown) -> Section:
     return Section(
         "scores",
         "How far are its scores from the truth?",
-        "Scores of items beside their true scores. ρ is Spearman’s correlation over "
-        "all items, r Pearson’s; a judge is lenient where the mean difference is above "
-        "0. Error of always the median: that of giving every item the median of the "
-        "true scores.",
+        "ρ is Spearman’s correlation with the true scores, over all items.",
         asked=[
             *(scores_table(*item) for item in answers),
             *(ranges_table(*item) for item in answers),
@@ -225,8 +214,9 @@ SCORES = JudgeFigure(
     place=70,
     wide=True,
     headline=Layout[Scoring](
-        Column(None, "within.value", "Scoring τ-b in an image", number),
-        Column(None, "spearman.value", "Scoring ρ over all images", number),
+        Column(
+            None, "spearman.value", "ρ of its scores with the true ones", number
+        ),
     ),
     section=_section,
     plots=(

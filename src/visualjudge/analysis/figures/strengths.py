@@ -21,8 +21,8 @@ import polars as pl
 from visualjudge.analysis.answers import models_of, points
 from visualjudge.analysis.decisions.source_order import ranks_of
 from visualjudge.analysis.estimate import (
+    ALL_ALIKE,
     LEAST_IMAGES,
-    all_alike,
     renumbered,
     too_few,
 )
@@ -212,9 +212,7 @@ def _board(
     few = (images < LEAST_IMAGES) | (effective < 2)
     alike = outcome.min() == outcome.max() == 0.5
     choices = [few, np.full(few.size, alike), won == met, won == 0]
-    why = np.select(
-        choices, [too_few(), all_alike(), NEVER_LOST, NEVER_WON], ""
-    )
+    why = np.select(choices, [too_few(), ALL_ALIKE, NEVER_LOST, NEVER_WON], "")
     value = fitted.coefficients
     freedom = np.maximum(effective - 1, 1)
     spread = fitted.variance(np.eye(value.size))
@@ -308,15 +306,9 @@ def _section(view: Shown) -> Section:
     return Section(
         "sources",
         "How the judge ranks the models",
-        "A model made the predictions that are judged (errors made on purpose count as "
-        "one model for each kind and severity). Its strength shows how often the judge "
-        "prefers it: that of a Bradley–Terry model with ties (log odds, mean 0) and Firth’s "
-        "penalty; a question answered differently when swapped is a tie. The interval "
-        "of a model that never lost, or never won, is open on one side; intervals of "
-        "strengths are no tests of differences. Rank: by the mean of its win rates "
-        "over images. Ranks, 95 %: the ranks that the tests of its pairs leave to a "
-        "model. Controlled: the strength at equal order, text length, "
-        "file size and number of objects.",
+        "Strength: of a Bradley–Terry model with ties (log odds, mean 0); controlled: at "
+        "equal order, text length, file size and number of objects. Rank: by win rate; "
+        "ranks, 95 %: those that the tests of pairs leave to a model.",
         [
             grid(SOURCE, rows, title=f"{judge.name}: {group_name(name, 4)}")
             for judge in view.judges

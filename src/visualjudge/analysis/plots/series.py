@@ -127,9 +127,10 @@ def estimates_of_judges(
     *,
     least: int = 1,
     opening: bool = False,
+    signs: Callable[[JudgeResult], Mapping[str, Sign]] = lambda _: {},
 ) -> FigurePlot:
     """Return a plot with a row for each label and a series for each judge, from the
-    ``cells`` of a judge; see :func:`estimates_plot`.
+    ``cells`` and ``signs`` of a judge; see :func:`estimates_plot`.
     """
 
     def draw(view: Shown) -> Plot | LeftOut:
@@ -155,6 +156,11 @@ def estimates_of_judges(
                 )
                 for *_, cells in result
                 for label in cells
+            },
+            signs={
+                (judge.name, label): sign
+                for judge in judges
+                for label, sign in signs(judge).items()
             },
         )
 

@@ -2,13 +2,14 @@
 computed in ``analysis/people_agreement.py``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from markupsafe import Markup
 
 from visualjudge.analysis.figure_text import (
-    many,
+    listed,
     number,
     number3,
     percent,
@@ -27,19 +28,23 @@ from visualjudge.analysis.people_agreement import (
 from visualjudge.analysis.plots.canvas import tick
 from visualjudge.analysis.plots.forest import Scale
 from visualjudge.analysis.plots.plot import LeftOut, Plot, page_style
-from visualjudge.analysis.plots.series import estimates_plot
+from visualjudge.analysis.plots.series import SHARES, estimates_plot
 from visualjudge.analysis.report.page import asset, template
 from visualjudge.analysis.results import MOST_DRAWN
-from visualjudge.analysis.table_layout import Column, Layout, grid, named
+from visualjudge.analysis.table_layout import (
+    Column,
+    Layout,
+    grid,
+    named,
+)
 from visualjudge.analysis.value_and_interval import Estimate
 from visualjudge.core.text_tables import Table
 
-INTERVALS = "Intervals (95 %) leave out each item in turn, with the others of its image."
-OVER_MODELS = (
-    "Items: what the models were given, such as prompts; Spearman and Kendall are means "
-    "over models."
+INSIDE = "ρ: Spearman’s, inside each model, then the mean over models."
+SAME_ORDER = (
+    "Same order: of two models’ outputs for one item, how often the rater rates the one "
+    "higher that the people do."
 )
-SAME_ORDER = "Same order: pairs of models of an item that are put in the order of the people."
 CHOICES = "/pairwise"
 """End of the dimension of a run's choices; see
 :mod:`visualjudge.analysis.rating_table`."""
@@ -55,24 +60,33 @@ SCALE = Scale(
 )
 
 
+def _name(row: RaterRow) -> str:
+    """Return the name of a rater, and whether it is a judge."""
+    return f"{row.rater} (judge)" if row.kind == "judge" else row.rater
+
+
 RATER = Layout[RaterRow](
     Column(
         "dimension",
         lambda row: plain_name(row.dimension.removesuffix(CHOICES)),
         "Dimension",
     ),
-    named("rater", "Rater"),
+    Column(None, _name, "Rater"),
+    named("same", "Same answer as a person", percent),
+    named("same_ci95", "95 %", percents),
     Column(
-        "items",
-        "items",
-        "Items",
-        number,
-        shown=lambda row: None if row.kind == "ceiling" else row.items,
+        None,
+        lambda row: row.spearman if row.same is None else None,
+        "ρ with people",
+        number3,
     ),
-    named("same", "Same answer", percent),
-    named("spearman", "Spearman", number3),
-    named("spearman_ci95", "95 %", span),
-    named("kendall_tau", "Kendall", number3),
+    Column(
+        None,
+        lambda row: row.spearman_ci95 if row.same is None else None,
+        "95 %",
+        span,
+    ),
+    named("as_person", "As a person", number3),
     named("pairwise_accuracy", "Same order", percent),
     named("pairwise_ci95", "95 %", percents),
 )
@@ -90,178 +104,205 @@ ALT_TEST = Layout[AltRow](
     named("epsilon", "ε", number),
     named("omega_by_image", "ω by image", number),
     named("omega", "ω as published", number),
-    named("advantage", "ρ", number3),
+    named("advantage", "Advantage", number3),
     named("people", "People", number),
     named("images", "Images", number),
     named("why", "No result", lambda why: why or "", text=True),
 )
 OMEGA = (
-    "ω: share of people whom the judge could replace, clustered by image, and as "
-    "published."
+    "ω: share of people whom the judge could replace, if a person’s answer costs ε "
+    "more; it could where ω is 0.5 or more (clustered by image, and as published). "
+    "Advantage: how often its answer is as near to the other people’s as theirs."
 )
+NAMED = 10
+"""Number of people whom a sentence names."""
+
+
+def _figure(row: RaterRow, choices: bool) -> Estimate:
+    """Return what raters are compared by: ρ, or of choices, which have no order, equal
+    answers."""
+    name = "same" if choices else "spearman"
+    ends = getattr(row, f"{name}_ci95")
+    return Estimate(getattr(row, name), ends, row.items, row.items)
 
 
 def tables_of(result: PeopleAgreement) -> list[Table]:
-    """Return the tables of the terminal and the page that have rows: scores and choices
-    between two options with a row for each dimension and rater, α, and the alternative
-    annotator test. Rows without a figure are only counted.
+    """Return the tables of the terminal and the page: a row for each dimension and rater,
+    α of several dimensions, and the alternative annotator test.
     """
-    tables = []
     unnamed = {row.dimension for row in result.rows} in ({"ratings"}, {"votes"})
     hidden = ["dimension"] if unnamed else []
-    for title, choices in (
-        ("Scores", False),
-        ("Choices between two options", True),
-    ):
-        own = [
-            row
-            for row in result.rows
-            if (row.same is not None or row.dimension.endswith(CHOICES))
-            == choices
-        ]
-        rows = [
-            row
-            for row in own
-            if {row.spearman, row.kendall_tau, row.pairwise_accuracy} != {None}
-        ]
-        few = len(own) - len(rows)
-        notes = {
-            OVER_MODELS: any(len(row.by_source) > 1 for row in rows),
-            SAME_ORDER: any(row.pairwise_accuracy is not None for row in rows),
-            INTERVALS: True,
-            f"{many(few, 'row')} with too few items, or equal scores, left out.": few
-            > 0,
-        }
-        if own:
-            tables.append(
-                grid(
-                    RATER,
-                    rows,
-                    title=title,
-                    notes=[note for note, holds in notes.items() if holds],
-                    keys=2 - unnamed,
-                    hidden=hidden,
-                )
-            )
-    if several := [row for row in result.alpha if row.people > 1]:
-        tables.append(
-            grid(ALPHA, several, title="Do people agree?", hidden=hidden)
+    notes = {
+        INSIDE: any(len(row.by_source) > 1 for row in result.rows),
+        SAME_ORDER: any(row.pairs for row in result.rows),
+    }
+    collected = [
+        grid(
+            RATER,
+            result.rows,
+            notes=[note for note, holds in notes.items() if holds],
+            keys=2 - unnamed,
+            hidden=hidden,
         )
-    tests = grid(
-        ALT_TEST,
-        result.alt_test,
-        title="Could a judge replace people?",
-        notes=[OMEGA],
-        keys=2 - unnamed,
-        hidden=hidden,
+    ]
+    several = [row for row in result.alpha if row.people > 1]
+    if len(several) > 1:
+        collected.append(grid(ALPHA, several, title="Do people agree?"))
+    if result.alt_test:
+        collected.append(
+            grid(
+                ALT_TEST,
+                result.alt_test,
+                title="Could a judge replace people?",
+                notes=[OMEGA],
+                keys=2 - unnamed,
+                hidden=hidden,
+            )
+        )
+    return collected
+
+
+def sentences(result: PeopleAgreement) -> list[str]:
+    """Return how far each judge agrees with people, beside how far people agree with
+    each other, over dimensions."""
+    people = sorted(_means(result, "person").values())
+    judges = _means(result, "judge").items()
+    return [
+        *(_of_judge(result, *judge, people) for judge in judges),
+        *_among_people(result),
+        *_doubts(result),
+    ]
+
+
+def _of_judge(
+    result: PeopleAgreement, judge: str, value: float, people: Sequence[float]
+) -> str:
+    """Return how far a judge agrees with people, and how many people agree less."""
+    name, show = (
+        ("the same answer in", percent)
+        if _of_choices(result)
+        else ("ρ", number)
     )
-    return [*tables, tests] if result.alt_test else tables
+    whole = f"{judge} agrees with people ({name} {show(value)})"
+    own = [
+        row.as_person
+        for row in result.rows
+        if row.rater == judge and row.as_person is not None
+    ]
+    if not people or not own:
+        return f"{whole}."
+    beside = fmean(own)
+    measured = f"; measured as one of them ({show(beside)})"
+    every = len(people)
+    less = sum(other < beside for other in people)
+    ends = {0: f"no more than any of {every}", every: f"more than all {every}"}
+    return (
+        f"{whole}{measured * (show(beside) != show(value))} "
+        f"{ends.get(less, f'more than {less} of {every}')} people do, each with "
+        f"the others ({show(people[0])} to {show(people[-1])})."
+    )
 
 
-def sentence(result: PeopleAgreement) -> str:
-    """Return how far people agree with each other, and each judge with them, over
-    dimensions."""
-    parts = []
+def _of_choices(result: PeopleAgreement) -> bool:
+    return all(row.same is not None for row in result.rows)
+
+
+def _among_people(result: PeopleAgreement) -> Iterator[str]:
+    """Say who the people are, and how far they agree."""
+    names = {row.rater: row for row in result.rows if row.kind == "person"}
     rows = [row for row in result.alpha if row.same is not None]
-    if units := sum(row.units for row in rows):
-        same = percent(sum((r.same or 0) * r.units for r in rows) / units, 0)
-        words = f"Two people rate the same output equally in {same} of cases"
-        if known := [row.alpha for row in rows if row.alpha is not None]:
-            ends = map(number, sorted({min(known), max(known)}))
-            words += f"; Krippendorff’s α {' to '.join(ends)}"
-        parts.append(f"{words}.")
-    if all(row.same is not None for row in result.rows):
-        people = _mean_of(result, "same", "person")
-        parts += [
-            f"{name} gives the answer of a person in {percent(same, 0)} of cases"
-            f"{_beside(same, people)}."
-            for name, same in _mean_of(result, "same", "judge").items()
-        ]
-    else:
-        people = _mean_of(result, "spearman", "person")
-        parts += [
-            f"One person agrees with the mean of the others with ρ {number(rho)}, as "
-            "the mean over people."
-            for rho in _mean_of(result, "spearman", "ceiling").values()
-        ]
-        parts += [
-            f"{name} agrees with the mean of all people with ρ {number(rho)}"
-            f"{_beside(rho, people)}."
-            for name, rho in _mean_of(result, "spearman", "judge").items()
-        ]
-    parts += dict.fromkeys(
-        f"{row.rater} orders items against the others; is its scale reversed?"
+    if not rows:
+        return
+    units = sum(row.units for row in rows)
+    same = sum((row.same or 0.0) * row.units for row in rows) / units
+    alpha = [
+        f"; Krippendorff’s α ({row.level}) {number(row.alpha)}, 95 %: {span(row.ci95)}"
+        for row in rows
+    ]
+    yield (
+        f"People: {listed(list(names), NAMED)}; two of them answer alike in "
+        f"{percent(same, 0)} of cases{alpha[0] if len(rows) == 1 else ''}."
+    )
+
+
+def _doubts(result: PeopleAgreement) -> Iterator[str]:
+    """Name the raters who may not agree with people at all."""
+    doubtful = {
+        row.rater: f"{row.rater} (ρ {number(row.spearman)}, {span(row.spearman_ci95)})"
         for row in result.rows
         if row.items >= LEAST_UNITS
-        and ((row.spearman_ci95 or (None, row.spearman))[1] or 0.0) < 0
-    )
-    return " ".join(parts)
+        and ((row.spearman_ci95 or (row.spearman,))[0] or 1.0) <= 0
+    }
+    if doubtful:
+        yield (
+            f"No agreement is shown for {listed(list(doubtful.values()))}. Did they guess, "
+            "or is a scale reversed? If so, leave them out: they lower the figures of all."
+        )
 
 
-def _beside(value: float, people: Mapping[str, float]) -> str:
-    """Return how many people agree less with the other people."""
-    signs = [(value > own) - (value < own) for own in people.values()]
-    ends = {len(people): "more than each", -len(people): "less than each"}
-    part = ends.get(sum(signs), f"more than {signs.count(1)}")
-    return f", {part} of {len(people)} people with the others" if people else ""
-
-
-def _mean_of(
-    result: PeopleAgreement, name: str, kind: Kind
-) -> dict[str, float]:
-    """Return a figure of each rater of a kind, as the mean over dimensions."""
-    known: dict[str, list[float]] = {}
-    for row in result.rows:
-        value = getattr(row, name)
-        if row.kind == kind and value is not None:
-            known.setdefault(row.rater, []).append(value)
-    return {rater: sum(own) / len(own) for rater, own in known.items()}
+def _means(result: PeopleAgreement, kind: Kind) -> dict[str, float]:
+    """Return the figure of each rater of a kind, as the mean over dimensions."""
+    known = [
+        (row.rater, own.value)
+        for row in result.rows
+        if row.kind == kind
+        and (own := _figure(row, _of_choices(result))).value is not None
+    ]
+    return {
+        name: fmean(value for rater, value in known if rater == name)
+        for name, _ in known
+    }
 
 
 def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
-    """Plot Spearman’s ρ with people: a row for each rater; of several dimensions, a row
-    for each, and a marker for each judge and for the mean of people.
+    """Plot Spearman’s ρ with people, of choices the share of equal answers: a row for
+    each rater; of several dimensions, a row for each, and a marker for each judge and
+    for the mean of people.
     """
-    known = [row for row in result.rows if row.spearman is not None]
-    several = len({row.dimension for row in known}) > 1
+    choices = _of_choices(result)
+    several = len({row.dimension for row in result.rows}) > 1
     collected: dict[str, dict[str, Estimate]] = {}
-    for row in known:
-        rho = Estimate(row.spearman, row.spearman_ci95, row.items, row.items)
-        if not several:
-            collected.setdefault("rater", {})[row.rater] = rho
-        elif row.kind != "person":
-            name = plain_name(row.dimension)
-            collected.setdefault(row.rater, {})[name] = rho
+    for row in result.rows:
+        own = _figure(row, choices)
+        if own.value is None or row.kind == (
+            "person" if several else "ceiling"
+        ):
+            continue
+        series = row.rater if several else "rater"
+        label = plain_name(row.dimension) if several else _name(row)
+        collected.setdefault(series, {})[label] = own
+    lows = [
+        (own.interval or (own.value,))[0] or 0.0
+        for cells in collected.values()
+        for own in cells.values()
+    ]
+    rho = replace(SCALE, low=-1.0 if min(lows, default=0.0) < 0 else 0.0)
     return estimates_plot(
         "agreement",
-        "Rank correlation with people",
-        "Rank correlation of each rater with the mean of the people (of several models, the "
-        "mean over them); "
-        "for a person, with the mean of the other people.",
+        "Same answer as a person"
+        if choices
+        else "Rank correlation with people",
+        "How often a rater gives the answer of another person."
+        if choices
+        else "Spearman’s ρ with the mean of the people; for a person, of the others.",
         [
             (k, rater, cells)
             for k, (rater, cells) in enumerate(collected.items())
         ][:MOST_DRAWN],
-        missing="No rank correlation with people is known: too few items.",
-        reading="Lines are 95 % intervals (none for the mean of people); hollow "
-        "markers stand for "
-        "fewer than 5 items.",
-        scale=SCALE
-        if any(
-            (low or 0) < 0 for row in known for low in row.spearman_ci95 or ()
-        )
-        else replace(SCALE, low=0.0),
+        missing="No agreement with people is known: too few items.",
+        reading="Lines are 95 % intervals; hollow markers stand for fewer than 5 items.",
+        scale=SHARES if choices else rho,
     )
 
 
 def html(result: PeopleAgreement) -> str:
-    """Return a self-contained page: the figure, then the tables."""
+    """Return a self-contained page: the answer, the figure, then the tables."""
     figure = agreement_figure(result)
     return template("agreement.html.j2").render(
         style=Markup(page_style(asset("agreement.css"))),
         judges=any(row.kind == "judge" for row in result.rows),
         figure=figure,
         paper=figure.paper_links if isinstance(figure, Plot) else {},
-        sentence=sentence(result),
+        sentences=sentences(result),
         tables=tables_of(result),
     )

@@ -147,10 +147,11 @@ def changed(
         .join(before, on=keys)
         .filter(pl.col("right") != pl.col("before"))
     )
+    a, b = (study.runs[k].name for k in (first, second))
     way = (
-        pl.when(pl.col("right"))
-        .then(pl.lit("now right"))
-        .otherwise(pl.lit("now wrong"))
+        pl.when("right")
+        .then(pl.lit(f"right by {b}, wrong by {a}"))
+        .otherwise(pl.lit(f"right by {a}, wrong by {b}"))
     )
     parts = apart.with_columns(why=way, distance="margin").partition_by("right")
     rows = [

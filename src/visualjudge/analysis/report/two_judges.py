@@ -82,7 +82,8 @@ def differences(analysis: Analysis, first: int, second: int) -> Plot | LeftOut:
         cells |= {plain_name(row.task): row.gap for row in result.by_task}
     return gap_plot(
         "compared",
-        f"{b} minus {a}: {shown_gap(result)} {DRAWN[result.measure][2]}",
+        f"{b} minus {a}: {shown_gap(result)} "
+        f"{DRAWN[result.measure][2].lower().rstrip(',')}",
         result.measure,
         cells,
         (b, a),
@@ -97,10 +98,8 @@ def pair(analysis: Analysis, first: int, second: int) -> Section:
     return Section(
         "pair",
         f"{a} and {b}",
-        "Differences are paired: they use the questions asked of both judges. Below "
-        "are questions that one judge answered correctly and the other did not, with "
-        "the second judge’s answer, widest margins first.",
+        f"Below are questions on which they differ, with the answer of {b}.",
         notes=opening_notes(analysis, first, second),
         plots=[differences(analysis, first, second)],
-        examples=[("What changed", rows)] if rows else [],
+        examples=[("Where they differ", rows)] if rows else [],
     )

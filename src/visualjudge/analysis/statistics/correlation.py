@@ -187,12 +187,3 @@ def kendall_rows(a: FloatArray, b: FloatArray) -> FloatArray:
         return np.asarray(
             (sa * sb).sum(1) / np.sqrt(np.abs(sa).sum(1) * np.abs(sb).sum(1))
         )
-
-
-def jackknife_groups(clusters: IntArray) -> IntArray:
-    """Return each row's image as 0, 1, 2, …; more than 200 images are divided into 200
-    groups (Kott 2001).
-    """
-    return np.asarray(
-        np.unique(clusters, return_inverse=True)[1] % GROUPS, dtype=np.int64
-    )

@@ -110,7 +110,7 @@ class Figure:
             None,
             n,
             self.images,
-            estimate.all_alike() if result.enough[0] else estimate.too_few(),
+            estimate.ALL_ALIKE if result.enough[0] else estimate.too_few(),
         )
 
 
@@ -263,11 +263,6 @@ class Scores:
     def saturation(self) -> Estimate:
         """Share of the score that the judge gives most often."""
         return self.share(self.judged == self.usual)
-
-    @property
-    def values(self) -> int:
-        """Number of different scores that the judge gives."""
-        return int(np.unique(self.judged).size)
 
 
 def of_items(scores: Scores, which: BoolArray) -> Scores:

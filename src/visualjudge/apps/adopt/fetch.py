@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from visualjudge.apps.adopt.files import contents
-from visualjudge.clients.image_parts import fetch_image
+from visualjudge.clients.image_download import fetch_image
 from visualjudge.clients.masked_secrets import public_url
 from visualjudge.core.atomic import write_bytes
 from visualjudge.core.errors import DataError, UsageError

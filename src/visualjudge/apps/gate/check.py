@@ -242,8 +242,8 @@ def compared(
         unseen = 1 - EXCLUDED ** (1 / float(spread.effective[0]))
         if unseen > tolerance:
             reasons.append(
-                "on so few images, a judge that now fails on up to "
-                f"{100 * unseen:.0f} % of all may show no failure"
+                f"so few images may hide failures on up to {100 * unseen:.0f} % of "
+                "questions"
             )
         return Check("holds", tuple(reasons), *figures)
     return Check(

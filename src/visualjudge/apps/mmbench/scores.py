@@ -335,8 +335,9 @@ def better_table(models: Sequence[Model]) -> Table:
         ("First", "Second", "Better", "Difference in points", "Questions"),
         rows,
         (
-            "Difference: first minus second on the same questions, with its 95 % "
-            "interval. Better: a test by image, adjusted by Holm, has p below 5 %.",
+            "Difference: first minus second, in the first measure below and on the same "
+            "questions, with its 95 % interval. Better: p below 5 % in a paired test by "
+            "image (Holm over these pairs).",
         ),
         keys=3,
     )
@@ -376,7 +377,11 @@ def accuracy_table(models: Sequence[Model]) -> Table:
         for long, name in ABILITIES.items()
         if name in names
     )
-    notes = [f"{short}."] * bool(short)
+    notes = [
+        "Vanilla: each question once, as it stands in the table; circular: right in every "
+        "rotation.",
+        *[f"{short}."] * bool(short),
+    ]
     return Table(
         ("Model", "Measure", first, "95 %", *names),
         tuple(rows),
@@ -439,8 +444,8 @@ def _without_answer(models: Sequence[Model]) -> Iterator[str]:
                 f"{n} {what}" for what, n in sorted(lacks.items())
             )
             yield (
-                f"{model.name}: {wrong}, of {many(len(model.evaluation.rows), 'reply')}: "
-                "counted as wrong"
+                f"{model.name}: of {many(len(model.evaluation.rows), 'reply')}, {wrong} "
+                "count as wrong"
                 + "; circular leaves out questions with a missing one"
                 * bool(model.evaluation.invalid)
                 + "."

@@ -28,8 +28,8 @@ from visualjudge.apps.pipelines.results import (
     read_results,
 )
 from visualjudge.apps.pipelines.rows import Row, checksum
+from visualjudge.clients import image_download, image_parts
 from visualjudge.clients.base import Client, Reply, Request, Wrapping
-from visualjudge.clients.image_parts import fetch_image, image_of_bytes
 from visualjudge.clients.masked_secrets import public_url
 from visualjudge.clients.retry import cause_of
 from visualjudge.core import jsons
@@ -108,8 +108,12 @@ async def _image(source: Any, private_urls: bool) -> Any:
         ("http://", "https://")
     ):
         return source
-    content = await fetch_image(source, allow_private=private_urls)
-    return await asyncio.to_thread(image_of_bytes, content, public_url(source))
+    content = await image_download.fetch_image(
+        source, allow_private=private_urls
+    )
+    return await asyncio.to_thread(
+        image_parts.image_of_bytes, content, public_url(source)
+    )
 
 
 @dataclass(frozen=True, slots=True)

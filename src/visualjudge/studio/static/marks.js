@@ -8,11 +8,12 @@ export function drawPixelGrid(context, width, height, origin, scale) {
   for (let y = top; y < height; y += scale) context.fillRect(0, Math.round(y), width, 1);
 }
 
-/** Boxes in image pixels: measured faults dashed, places that a judge named solid. */
+/** Boxes in image pixels: measured faults dashed, on their option and, with its letter, on the original; places that a judge
+ * named solid. */
 export function drawPlaces(context, places, key, origin, scale) {
   context.font = "12px sans-serif";
-  const shown = places.filter((place) => !place.true || place.true === key || key === "o0")
-    .map((place) => ({ ...place, at: place.box.map((v, i) => (v - origin[i % 2]) * scale) }));
+  const shown = places.filter((place) => (place.true ? place.true === key || key === "o0" : !key.startsWith("u")))
+    .map((place) => ({ ...place, title: place.true && key === "o0" ? `${place.true}: ${place.title}` : place.title, at: place.box.map((v, i) => (v - origin[i % 2]) * scale) }));
   for (const { at: [x1, y1, x2, y2], true: option } of shown) {
     context.setLineDash(option ? [6, 4] : []);
     for (const [color, wide] of [["#000", 4], [option ? "#ffd400" : "#00e5ff", 2]]) {
@@ -24,9 +25,9 @@ export function drawPlaces(context, places, key, origin, scale) {
   const taken = [];
   for (const { at: [x1, y1, x2, y2], title } of shown) {
     if (x2 < 0 || y2 < 0) continue;
-    const left = Math.max(x1, 0);
-    let top = Math.max(y1, 16);  // whole, also at an edge
     const width = context.measureText(title).width + 6;
+    const left = Math.max(Math.min(x1, context.canvas.clientWidth - width), 0);  // whole, also at an edge
+    let top = Math.max(y1, 16);
     while (taken.some(([x, y, wide]) => left < x + wide && x < left + width && Math.abs(top - y) < 16)) top += 16;
     taken.push([left, top, width]);
     context.fillStyle = "#000c";
