@@ -20,6 +20,7 @@ from judged_records import (
     write_dataset,
     write_run,
 )
+from stored_figures import of_study, stored
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.accuracy_cells import (
     guessed_among_used,
@@ -46,12 +47,8 @@ def pairs(n: int, **changes: Any) -> list[Question]:
 def judged(
     questions: list[Question], verdicts: list[Verdict]
 ) -> dict[str, Any]:
-    entry: dict[str, Any] = dict(
-        analyse_study(study_of(questions, {"judge": verdicts})).metrics[
-            "judges"
-        ][0]
-    )
-    return entry
+    (judge,) = stored(analyse_study(study_of(questions, {"judge": verdicts})))
+    return judge
 
 
 def test_failed_is_wrong_counted_and_bounded() -> None:
@@ -157,7 +154,7 @@ def test_leak_audit_sees_a_dataset_that_length_gives_away() -> None:
         )
         for i in range(60)
     ]
-    rows = analyse_study(study_of(questions, {})).metrics["leak_audit"]
+    rows = of_study(analyse_study(study_of(questions, {})), "leak_audit")
     found = {row["rule"]: row for row in rows if row["scope"] == "all"}
     assert found["text_chars"]["accuracy"] == 1.0
     assert found["text_chars"]["flagged"]
@@ -442,10 +439,8 @@ def test_comparison_is_on_common_questions() -> None:
         said(q, FLIP[str(q.answer)] if i % 2 else q.answer)
         for i, q in enumerate(questions[:50])
     ]
-    metrics = analyse_study(
-        study_of(questions, {"good": good, "bad": bad})
-    ).metrics
-    (row,) = metrics["comparisons"]
+    analysis = analyse_study(study_of(questions, {"good": good, "bad": bad}))
+    (row,) = of_study(analysis, "comparisons")
     assert (row["n"], row["accuracy_a"], row["accuracy_b"]) == (50, 1.0, 0.5)
     assert row["mcnemar_p"] == row["p"] < 0.01
     assert row["only_a_right"] == 25
@@ -489,7 +484,7 @@ def test_metrics_are_strict_json_and_tables_say_the_same(run: Path) -> None:
     analysis = analyse([run])
     json.dumps(analysis.metrics, allow_nan=False)
     (row,) = analysis.tables["headline"].to_dicts()
-    p = analysis.metrics["judges"][0]["pairwise"]
+    p = stored(analysis)[0]["pairwise"]
     assert row["pairwise.accuracy"] == p["accuracy"] == 1.0
     assert row["pairwise.ci95_low"] == p["ci95"][0]
     assert analysis.tables["by_task"]["cell"].to_list() == ["object_detection"]
@@ -505,7 +500,7 @@ def test_torn_last_line_is_a_warning_and_a_bad_line_a_problem(
     journal = run / "verdicts.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(["nonsense\n", *lines[1:]]) + lines[0][:20])
-    judge = analyse([run]).metrics["judges"][0]
+    judge = stored(analyse([run]))[0]
     assert judge["pairwise"]["n"] == 29
     assert [text.split(": ")[1] for text in judge["problems"]] == ["line 1"]
     assert "`resume`" in judge["warnings"][0]
@@ -519,7 +514,7 @@ def test_verdict_asked_again_replaces_the_first(run: Path) -> None:
         "status": "api_error",
     }
     journal.write_text(json.dumps(failed) + "\n" + text)
-    judge = analyse([run]).metrics["judges"][0]
+    judge = stored(analyse([run]))[0]
     assert (judge["pairwise"]["n"], judge["pairwise"]["failed"]) == (30, 0)
 
 
@@ -539,6 +534,5 @@ def test_changed_dataset_is_a_problem(run: Path) -> None:
     (run / "run.json").write_text(json.dumps(info))
     dataset = info["dataset"]["path"]
     assert (
-        "changed"
-        in analyse([run], dataset=dataset).metrics["judges"][0]["problems"][0]
+        "changed" in stored(analyse([run], dataset=dataset))[0]["problems"][0]
     )

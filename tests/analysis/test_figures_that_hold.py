@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from judged_records import pair, ranking, said, scoring
+from stored_figures import stored
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.answers import join
 from visualjudge.analysis.estimate import shares
@@ -527,7 +528,7 @@ def test_metrics_and_tables_have_the_same_figures() -> None:
         )
     )
     accuracy = analysis.judges[0][PAIRWISE].accuracy
-    stated = analysis.metrics["judges"][0]["pairwise"]
+    stated = stored(analysis)[0]["pairwise"]
     assert stated["accuracy"] == accuracy.share.value == 0.75
     assert (
         dict(headline(analysis.judges).rows)["Accuracy (95 %)"][:6] == "75.0 %"

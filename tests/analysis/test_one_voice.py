@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ from fastapi.testclient import TestClient
 from decided import World, choices_of, of_task
 from folding import each
 from judged_records import pair as pair_question, said, write_dataset, write_run
+from stored_figures import of_study, stored
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
 from visualjudge.analysis.decisions.card import JudgeCard
@@ -106,16 +108,17 @@ def _verdicts(asked: list[Question], rng: np.random.Generator) -> list[Verdict]:
     return out
 
 
-def contradictions(analysis: Analysis) -> list[str]:
-    """What contradicts something else that is said of the study."""
+def contradictions(analysis: Analysis, own: Any = None) -> list[str]:
+    """What contradicts something else that is said of the study, or of what metrics.json
+    has of its judges."""
     card = card_of(analysis)
-    stored = analysis.metrics["judges"]
+    own = own or stored(analysis)
     of_card = card.metrics["judges"]
     found = [*_of_plot(card.judges), *_of_gate(analysis)]
     for k, judge in enumerate(card.judges):
-        if stored[k]["answer"] != of_card[k]["answer"]:
+        if own[k]["answer"] != of_card[k]["answer"]:
             found.append("metrics.json and the card in JSON")
-        if stored[k]["answer"]["sentence"] not in judge.sentence:
+        if own[k]["answer"]["sentence"] not in judge.sentence:
             found.append("metrics.json and the sentence")
         found += _of_pairs(judge)
         found += _of_ranks(judge)
@@ -551,8 +554,8 @@ def test_contradictions_between_places_are_found(
     questions = World.of(30, 3, 1).pair_questions()
     verdicts = choices_of(questions, 0.9, swap=True)
     analysis = analyse_study(study_of(questions, {"judge": verdicts}))
-    answer = analysis.metrics["judges"][0]["answer"]
-    analysis.metrics["judges"][0]["answer"] = {**answer, "sentence": "Maybe"}
+    judges = stored(analysis)
+    judges[0]["answer"] = {**judges[0]["answer"], "sentence": "Maybe"}
     own = Accuracy(0.1, (0.0, 0.2), 3, 3)
     monkeypatch.setitem(globals(), "accuracy_of", lambda _: own)
     assert {
@@ -561,7 +564,7 @@ def test_contradictions_between_places_are_found(
         "the gate's accuracy and the report's",
         "the gate's interval and the report's",
         "unchanged answers and the gate",
-    } <= set(contradictions(analysis))
+    } <= set(contradictions(analysis, judges))
 
 
 @pytest.mark.parametrize("seed", range(0, STUDIES, 8))
@@ -578,7 +581,7 @@ def test_the_studio_counts_what_the_report_counts(
     client = TestClient(create_app(site), base_url="http://127.0.0.1:8421")
     slug = site.places.datasets[0].slug
     page = plain(client.get(f"/d/{slug}/slices?by=task&type=pairwise").text)
-    for judge in analyse(runs).metrics["judges"]:
+    for judge in stored(analyse(runs)):
         for row in judge["by_task"].values():
             cell = row["pairwise"]
             ends = "–".join(f"{100 * end:.1f}" for end in cell["ci95"])
@@ -642,7 +645,7 @@ def _answered(
         replace(study, runs=runs, meta={"benchmark": {"name": "t"}})
     )
     judge = card_of(analysis).judges[0]
-    (two,) = analysis.metrics["comparisons"]
+    (two,) = of_study(analysis, "comparisons")
     kappas = judge.result[PAIRWISE].kappa.value, two["kappa"]
     checks = [(line.name, line.state, line.why) for line in judge.checks]
     pairs = [(p.a, p.b, p.state, p.needs_images) for p in judge.models.pairs]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from judged_records import pair, said, write_dataset, write_run
+from stored_figures import of_study, stored
 from visualjudge.analysis import Analysis, analyse
 from visualjudge.analysis.decisions.checks import check
 from visualjudge.analysis.figures.bias import BIAS
@@ -67,13 +68,13 @@ def opposite_judges(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 def test_a_difference_that_tasks_hide_from_each_other_is_found(
     opposite_judges: Analysis,
 ) -> None:
-    (row,) = opposite_judges.metrics["comparisons"]
+    (row,) = of_study(opposite_judges, "comparisons")
     values = {task: told["difference"] for task, told in row["by_task"].items()}
     assert values["object_detection"] > 0 > values["instance_segmentation"]
     for task in TASKS:
         accuracy = [
             judge["by_task"][task]["pairwise"]["accuracy"]
-            for judge in opposite_judges.metrics["judges"]
+            for judge in stored(opposite_judges)
         ]
         told = row["by_task"][task]
         assert told["difference"] == pytest.approx(accuracy[0] - accuracy[1])
@@ -109,7 +110,7 @@ def test_the_lean_to_the_place_has_one_interval(
     figure = opposite_judges.plots["leanings"].draw(opposite_judges.shown)
     assert isinstance(figure, Plot)
     for judge, card in zip(
-        opposite_judges.metrics["judges"],
+        stored(opposite_judges),
         card_of(opposite_judges).judges,
         strict=True,
     ):

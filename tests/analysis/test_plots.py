@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import visualjudge
 from judged_records import pair, said, scoring, write_dataset, write_run
 from page_text import page
+from stored_figures import stored
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.figure_text import points, with_ends
 from visualjudge.analysis.figures.encodings import encoding_name, encodings
@@ -160,7 +161,7 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 def test_cells_of_encodings_are_the_duels_of_metrics_with_the_reference(
     rich: Analysis,
 ) -> None:
-    judges = {judge["judge"]: judge for judge in rich.metrics["judges"]}
+    judges = {judge["judge"]: judge for judge in stored(rich)}
     found = {figure.name: figure for figure in encodings(rich.shown)}
     assert set(found) == {"encoding-object_detection", "encoding-keypoint"}
     compared, turned = 0, 0

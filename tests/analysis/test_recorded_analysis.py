@@ -24,6 +24,7 @@ from mixed_study import (
 )
 from page_text import page
 from recording import check
+from stored_figures import of_study, whole_of
 from visualjudge.analysis import Analysis, analyse, analyse_study, study_of
 from visualjudge.analysis.decisions.accept import accept
 from visualjudge.analysis.decisions.correct import correct_study
@@ -136,10 +137,11 @@ def test_a_study_of_one_kind_each(folders: list[Path]) -> None:
     out = {}
     for kind in ("pairwise", "scoring", "ranking"):
         part = analyse(folders, types=(kind,))
-        out[kind] = part.metrics["judges"][0]
-    out["task"] = analyse(folders[:2], tasks=("keypoint",)).metrics["judges"][1]
-    out["far"] = analyse(folders[:1], where=("margin>2",)).metrics["judges"][0]
+        out[kind] = whole_of(part.judges[0])
     one_task = analyse(folders[:2], tasks=("keypoint",))
+    out["task"] = whole_of(one_task.judges[1])
+    far = analyse(folders[:1], where=("margin>2",))
+    out["far"] = whole_of(far.judges[0])
     out["one_task"] = _sections(page(one_task))
     check("parts", out, depth=2)
 
@@ -165,7 +167,7 @@ def test_studies_of_unnamed_models_and_without_truth() -> None:
         verdicts = [verdict for verdict in verdicts if verdict.id in known]
         analysis = analyse_study(study_of(asked, {"judge": verdicts}))
         out[name] = {
-            "metrics": analysis.metrics["judges"][0],
+            "metrics": whole_of(analysis.judges[0]),
             "page": _sections(page(analysis)),
             "card": str(card_of(analysis)),
         }
@@ -283,7 +285,7 @@ def test_studies_of_few_verdicts() -> None:
                 if verdict.order == "AB"
             ]
             analysis = analyse_study(study_of(few, {"judge": answers}))
-            out[f"{name}_{count}"] = analysis.metrics["judges"][0]
+            out[f"{name}_{count}"] = whole_of(analysis.judges[0])
     scores = [item for item in made if item.question_type == "scoring"][:40]
     alike: dict[str, Callable[[Question], Any]] = {
         "first": lambda item: "A" if item.answer else 5.0,
@@ -299,7 +301,7 @@ def test_studies_of_few_verdicts() -> None:
             ]
             analysis = analyse_study(study_of(asked, {"judge": answers}))
             kind = f"{asked[0].id.rstrip('0123456789')}_{name}"
-            out[kind] = analysis.metrics["judges"][0]
+            out[kind] = whole_of(analysis.judges[0])
     check("few_verdicts", out, depth=1)
 
 
@@ -334,6 +336,6 @@ def test_pages_of_many_judges_and_models() -> None:
         out[f"{models}_{judges}"] = {
             "page": _sections(page(analysis)),
             "card": [str(card), card.details],
-            "metrics": analysis.metrics["comparisons"],
+            "metrics": of_study(analysis, "comparisons"),
         }
     check("many", out, depth=2)

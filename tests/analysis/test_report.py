@@ -317,7 +317,7 @@ def test_examples_show_the_images_of_their_own_dataset(tmp_path: Path) -> None:
 def test_runs_with_common_questions_are_compared_without_a_warning(
     tmp_path: Path,
 ) -> None:
-    assert analyse(_two_datasets(tmp_path, 4)).metrics["warnings"] == []
+    assert list(analyse(_two_datasets(tmp_path, 4)).warnings) == []
 
 
 def test_datasets_with_different_questions_under_one_id_are_refused(

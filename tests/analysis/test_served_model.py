@@ -12,6 +12,7 @@ import pytest
 import visualjudge as vj
 from runs.made_dataset import make_dataset
 from scripted_client import ScriptedClient
+from stored_figures import stored
 from visualjudge.analysis import analyse
 from visualjudge.analysis.report.two_judges import opening_notes
 from visualjudge.clients.base import Reply
@@ -34,7 +35,7 @@ def test_each_model_that_answered_has_its_number_and_accuracy(
     asyncio.run(
         run_judge(dataset, judge, tmp_path / "run", RunSettings(concurrency=1))
     )
-    (found,) = vj.analyse(tmp_path / "run").metrics["judges"]
+    (found,) = stored(vj.analyse(tmp_path / "run"))
     assert found["identity"] == [
         {"model": "m-1", "fingerprint": "fp1", "n": 40, "accuracy": 0.5},
         {"model": "m-2", "fingerprint": None, "n": 20, "accuracy": 0.5},

@@ -14,6 +14,7 @@ import pytest
 
 import visualjudge as vj
 from making import make_folder
+from stored_figures import stored
 from visualjudge.analysis.figures.reasons import reason_of
 from visualjudge.analysis.stated_reasons import NOWHERE, exchanged, points_at
 from visualjudge.core.records import BoolArray, IntArray
@@ -106,16 +107,16 @@ def test_a_study_of_reasons_goes_from_files_to_figures(tmp_path: Path) -> None:
         swap=True,
         progress=False,
     )
-    stored = vj.analyse(tmp_path / "run").metrics["judges"][0]
-    assert "right reason" not in stored["answer"]["sentence"]
-    shares = {row["reason"]: row["share"] for row in stored["reasons"]}
+    judged = stored(vj.analyse(tmp_path / "run"))[0]
+    assert "right reason" not in judged["answer"]["sentence"]
+    shares = {row["reason"]: row["share"] for row in judged["reasons"]}
     assert shares == {"names": 1.0, "points": 1.0}
-    assert stored["right_reason"][0]["right_reason"] == 1.0
+    assert judged["right_reason"][0]["right_reason"] == 1.0
     judge = vj.client("baseline", model="oracle:1,reason=0")
     run = vj.judge(
         dataset, judge, tmp_path / "lucky", rubric="reason", progress=False
     )
-    answer = vj.analyse([run]).metrics["judges"][0]["answer"]["sentence"]
+    answer = stored(vj.analyse([run]))[0]["answer"]["sentence"]
     assert re.search(r"right in 100 %, for the right reason in \d %", answer)
 
 
@@ -140,8 +141,8 @@ def test_people_who_answered_the_same_rubric_are_the_truth_of_a_criterion(
     about.write_text(
         json.dumps(stated | {"backend": "people", "judge": "people"})
     )
-    judges = {one["judge"]: one for one in vj.analyse(runs).metrics["judges"]}
+    judges = {one["judge"]: one for one in stored(vj.analyse(runs))}
     row = judges["j"]["criteria"][0]
     assert (row["criterion"], row["truth"]) == ("edges", 0.75)
-    alone = vj.analyse(runs[:1]).metrics["judges"][0]["criteria"][0]
+    alone = stored(vj.analyse(runs[:1]))[0]["criteria"][0]
     assert alone["truth"] is None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from judged_records import pair, said, write_dataset, write_run
+from stored_figures import stored
 from visualjudge.analysis import analyse
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.stored_tables import read_verdicts
@@ -144,7 +145,7 @@ def test_tokens_that_nobody_counted_are_null_and_not_0(tmp_path: Path) -> None:
     run = write_run(
         tmp_path / "run", dataset, [said(q, "A") for q in QUESTIONS]
     )
-    (judge,) = analyse([run]).metrics["judges"]
+    (judge,) = stored(analyse([run]))
     assert judge["tokens"] == {"prompt": None, "reply": None}
 
 

@@ -18,8 +18,10 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import visualjudge as vj
+from analysed_once import analyse_once
 from folding import each
 from judged_records import pair, said, write_dataset, write_run
+from stored_figures import of_study, stored
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.figure_text import number, with_ends
@@ -145,16 +147,17 @@ def adopted(rows: list[Row], out: Path, kind: str) -> Sequence[Path]:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_study_ends_in_a_sentence_that_answers_its_question(
-    name: str, tmp_path: Path
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind, parts, shape, question, sentence = SHAPES[name]
+    analyse_once(monkeypatch)
     rows = (scores if kind == SCORES else pairs)(frozenset(parts))
     runs = adopted(rows, tmp_path / "study", kind)
     card = vj.card(runs)
     answer = next(one for one in card.judges if one.judge == "good").models
     assert (answer.shape, answer.question) == (shape, question)
     assert re.search(sentence, answer.sentence, re.DOTALL), answer.sentence
-    analysis = analyse(runs)
+    analysis = vj.analyse(runs).analysis
     page = html.unescape(re.sub(r"<[^>]+>", " ", page_of(analysis)))
     assert "truth" in parts or "separated rightly" not in page
     assert question in page
@@ -166,9 +169,9 @@ def test_a_study_ends_in_a_sentence_that_answers_its_question(
             assert "Not with these images" not in text
         if kind == SCORES:
             assert "Verdicts on pairs" not in text
-    stored = analysis.metrics["judges"][0]["answer"]
-    assert stored["shape"] == shape
-    assert stored["state"] in ("yes", "in_part", "no", "too_few")
+    answered = stored(analysis)[0]["answer"]
+    assert answered["shape"] == shape
+    assert answered["state"] in ("yes", "in_part", "no", "too_few")
 
 
 def test_two_judges_are_compared_by_the_scores_of_the_same_items(
@@ -177,8 +180,8 @@ def test_two_judges_are_compared_by_the_scores_of_the_same_items(
     runs = adopted(
         scores(frozenset(["truth", "two", "tasks"])), tmp_path / "s", SCORES
     )
-    metrics = analyse(runs).metrics
-    rows = {row["measure"]: row for row in metrics["comparisons"]}
+    analysis = analyse(runs)
+    rows = {row["measure"]: row for row in of_study(analysis, "comparisons")}
     assert set(rows) == {"spearman", "mae"}
     assert rows["spearman"]["difference"] > 0.5
     assert rows["mae"]["difference"] < -1
@@ -189,14 +192,14 @@ def test_two_judges_are_compared_by_the_scores_of_the_same_items(
             row["value_a"] - row["value_b"]
         )
         assert set(row["by_task"]) == {"charts", "photographs"}
-    assert metrics["warnings"] == []
+    assert list(analysis.warnings) == []
 
 
 def test_metrics_hold_the_scores_by_task(tmp_path: Path) -> None:
     runs = adopted(
         scores(frozenset(["truth", "tasks"])), tmp_path / "s", SCORES
     )
-    scoring = analyse(runs).metrics["judges"][0]["scoring"]
+    scoring = stored(analyse(runs))[0]["scoring"]
     tasks = scoring["tasks"]
     assert [task["task"] for task in tasks] == ["charts", "photographs"]
     for found in (scoring, *tasks):
@@ -224,8 +227,8 @@ def test_confidence_is_compared_with_what_is_right(
     rows = (scores if kind == SCORES else pairs)(
         frozenset(["truth", "confidence"])
     )
-    metrics = analyse(adopted(rows, tmp_path / "s", kind)).metrics
-    (found,) = metrics["judges"][0]["confidence"]
+    (judge,) = stored(analyse(adopted(rows, tmp_path / "s", kind)))
+    (found,) = judge["confidence"]
     assert found["kind"] == ("scores" if kind == SCORES else "choices")
     assert 0.6 < found["stated"] < 0.9
     assert found["ece_ci95"][0] <= found["ece"] <= found["ece_ci95"][1]
@@ -251,9 +254,9 @@ def test_judges_of_different_items_have_no_question_in_common(
         if (row["judge"] == "good") == (k < 120)
     ]
     analysis = analyse(adopted(rows, tmp_path / "s", SCORES))
-    (row,) = analysis.metrics["comparisons"]
+    (row,) = of_study(analysis, "comparisons")
     assert row["ci95_why"] == "no question in common"
-    assert "share no question" in analysis.metrics["warnings"][0]
+    assert "share no question" in analysis.warnings[0]
 
 
 def test_the_bar_is_stated_and_changeable(tmp_path: Path) -> None:
@@ -388,7 +391,7 @@ def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
             | {f"rater.{n}": one for n, one in zip("abc", said, strict=True)}
         )
     (run,) = adopted(rows, tmp_path / "s", SCORES)
-    (found,) = analyse([run]).metrics["judges"][0]["people"]
+    (found,) = stored(analyse([run]))[0]["people"]
     low, high = found["ci95"]
     # Pearson 1 / sqrt(1.573 · 1.287) with rounding; ranks and ends of the scale take
     # some
@@ -399,7 +402,7 @@ def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
     assert scores[0].answer == pytest.approx(np.mean(scores[0].votes or ()))
     (run,) = adopted(choices, tmp_path / "c", PAIRS)
     analysis = analyse([run])
-    judge = analysis.metrics["judges"][0]
+    judge = stored(analysis)[0]
     assert [row["task"] for row in judge["people"]] == ["t0", "t1", "all"]
     low, high = judge["people"][-1]["same_ci95"]
     # two others agree and so does this one, of those that agree: (.8³ + .2³) / (.8² +
@@ -428,7 +431,7 @@ def test_judge_and_people_are_compared_with_the_same_others(
         for k in range(400)
     ]
     (run,) = adopted(rows, tmp_path / "study", PAIRS)
-    (judge,) = analyse([run]).metrics["judges"]
+    (judge,) = stored(analyse([run]))
     (row,) = judge["people"]
     assert judge["pairwise"]["accuracy"] < row["same"] < row["judge_same"]
     # .8² + .2², and .9 · .8 + .1 · .2
@@ -448,7 +451,7 @@ def test_half_points_are_not_exact_beside_half_points(tmp_path: Path) -> None:
         for k in range(60)
     ]
     study = vj.adopt(rows, tmp_path / "study", score_range=(1, 5))
-    row = vj.analyse(study.runs).metrics["judges"][0]["scoring"]
+    row = stored(vj.analyse(study.runs))[0]["scoring"]
     same = sum(own["score"] == own["truth"] for own in rows)
     assert row["exact"] == pytest.approx(same / 60)
 
@@ -467,7 +470,7 @@ def test_a_page_of_scores_has_the_scale_on_which_they_were_given(
     between = analysis.plots["judges"].draw(analysis.shown)
     assert isinstance(between, Plot)
     assert with_ends(gap.gap, number) in between.svg()
-    errors = analysis.metrics["comparisons"][1]
+    errors = of_study(analysis, "comparisons")[1]
     (table,) = COMPARISONS.printed(analysis)
     measured = table.columns.index("Measure")
     assert [row[measured] for row in table.rows] == [
@@ -554,7 +557,7 @@ def test_a_judge_that_never_errs_may_still_err_on_unseen_images(
         for k, score in enumerate(true)
     ]
     (run,) = adopted(rows, tmp_path / "study", SCORES)
-    (judge,) = vj.analyse([run]).metrics["judges"]
+    (judge,) = stored(vj.analyse([run]))
     assert judge["answer"]["state"] == state
     low, high = judge["scoring"]["ci95"]
     assert (low > 0.45) == (state == "yes") and low < high == 1
@@ -565,7 +568,7 @@ def test_images_that_several_tasks_share_are_counted_once(
 ) -> None:
     rows = scores(frozenset({"truth", "two", "tasks", "groups"}))
     runs = adopted(rows, tmp_path / "study", SCORES)
-    compared = vj.analyse(runs).metrics["comparisons"]
+    compared = of_study(vj.analyse(runs), "comparisons")
     assert [row["images"] for row in compared] == [40, 40]
 
 

@@ -21,7 +21,7 @@ from visualjudge.core.errors import DataError, RunError, UsageError
 from visualjudge.core.workers import Workers
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [1, 2])
 def test_results_come_in_order_and_errors_as_they_were_raised(
     workers: int,
 ) -> None:

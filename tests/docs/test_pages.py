@@ -1,4 +1,4 @@
-"""The pages name what is there: files, commands, options; the README's snippet runs."""
+"""The pages name what is there: files, commands, options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import yaml
 import visualjudge
 from folding import each
 from making import make_folder
-from visualjudge.apps.demo.study_data import make_study
 from visualjudge.cli.main import COMMANDS, command_named
 
 ROOT = Path(__file__).parents[2]
@@ -248,23 +247,6 @@ def test_the_readme_is_short_and_names_the_commands_of_the_first_hours() -> (
     }
     text = MADE_BLOCK.sub("", (ROOT / "README.md").read_text("utf-8"))
     assert len(text.split()) <= 750
-
-
-def test_the_snippet_of_the_readme_prints_what_the_readme_says(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """On the demo's own data, so that the printed answer is the one that a reader
-    gets."""
-    monkeypatch.chdir(tmp_path)
-    make_study(Path("demo-out/study/data"), "object_detection", seed=42)
-    text = (ROOT / "README.md").read_text("utf-8")
-    [snippet] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    [printed] = re.findall(r"```text\n(.*?)\n```", text, re.DOTALL)
-    exec(compile(snippet, "README.md", "exec"), {})
-    assert capsys.readouterr().out.splitlines()[-1] == printed
-    assert (tmp_path / "report.html").is_file()
 
 
 def test_the_judge_of_the_page_on_python_judges(

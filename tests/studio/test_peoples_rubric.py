@@ -15,6 +15,7 @@ from fastapi.testclient import TestClient
 
 import visualjudge as vj
 from judged_records import pair, said, write_dataset, write_run
+from stored_figures import stored
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import Verdict
 from visualjudge.prompts.rubric import read_rubric
@@ -118,9 +119,7 @@ def test_people_answer_a_rubric_and_are_its_truth(
     )
     rows = {
         row["criterion"]: row
-        for row in vj.analyse([run, study.folder]).metrics["judges"][0][
-            "criteria"
-        ]
+        for row in stored(vj.analyse([run, study.folder]))[0]["criteria"]
     }
     assert rows["cause"]["truth"] == pytest.approx(19 / 30)
     assert rows["sharper"]["truth"] == pytest.approx(29 / 30)

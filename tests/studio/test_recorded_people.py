@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 
 from mixed_study import SEED, make_study
 from recording import check, lasting
+from stored_figures import whole_of
 from visualjudge.analysis import analyse
 from visualjudge.prompts.rubric import rubric_of
 from visualjudge.studio.people.pages import ADMIN, people_app, people_pages
@@ -124,7 +125,7 @@ def test_what_is_written_of_people(rated: dict[str, Any]) -> None:
                 for name in written
             },
             "run": {**manifest, "dataset": None},
-            "report": lasting(report.metrics["judges"][0]),
+            "report": lasting(whole_of(report.judges[0])),
         },
         depth=2,
     )

@@ -22,6 +22,7 @@ from judged_records import (
     write_dataset,
     write_run,
 )
+from stored_figures import stored
 from visualjudge.analysis import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.analysis.figures.reasons import RIGHT_REASON
@@ -132,7 +133,7 @@ def _same(shelf: Shelf) -> None:
     for k, (place, run) in enumerate(shelf.runs):
         judge = analysis.judges[k]
         totals = run.totals()
-        unread = analysis.metrics["judges"][k]["unread"]
+        unread = stored(analysis)[k]["unread"]
         assert (totals.verdicts, totals.failed) == (
             unread["n"],
             unread["failed"],

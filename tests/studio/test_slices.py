@@ -14,6 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from judged_records import pair, said, scoring, write_dataset, write_run
+from stored_figures import of_study, stored
 from visualjudge.analysis import analyse
 from visualjudge.analysis.accuracy_cells import accuracy_cells
 from visualjudge.analysis.load import load_study
@@ -132,7 +133,7 @@ def test_copies_made_by_probes_are_counted_where_the_report_counts_them_only_if_
     analysis = analyse([a.root, b.root])
     (compared,) = (
         row
-        for row in analysis.metrics["comparisons"]
+        for row in of_study(analysis, "comparisons")
         if row["measure"] == "accuracy"
     )
     counts = matrix(shelf, a, b, [("type", "pairwise")]).counts
@@ -141,7 +142,7 @@ def test_copies_made_by_probes_are_counted_where_the_report_counts_them_only_if_
         shelf, a, b, [("type", "pairwise"), ("probes", "shown")]
     ).counts
     assert shown.total() == 240
-    unread = analysis.metrics["judges"][0]["unread"]
+    unread = stored(analysis)[0]["unread"]
     totals = first.totals()
     assert (totals.verdicts, totals.failed) == (unread["n"], unread["failed"])
 
@@ -238,7 +239,7 @@ def test_the_home_page_asks_for_the_cards_answer_and_the_probes_that_a_run_fails
             f"Probes of {run.name}</h2>" in table
         )  # its own table, not the first judge's
         assert "✕ fails" in table
-    answer = analyse([run.root]).metrics["judges"][0]["answer"]
+    answer = stored(analyse([run.root]))[0]["answer"]
     assert told["reasons"]
     for reason in told["reasons"]:
         assert reason["text"] in answer["sentence"]

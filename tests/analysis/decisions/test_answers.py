@@ -12,6 +12,7 @@ import pytest
 from decided import World, choices_of, of_task
 from folding import each
 from judged_records import pair, said, write_dataset, write_run
+from stored_figures import stored
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.checks import Check
@@ -130,10 +131,8 @@ def test_task_and_where_keep_the_questions_that_fit(tmp_path: Path) -> None:
     )
     alone = analyse_study(study_of(kept[0], {"judge": kept[1]}))
     for name in ("pairwise", "bias", "leaderboard"):
-        assert (
-            part.metrics["judges"][0][name] == alone.metrics["judges"][0][name]
-        )
-    cards = [found.metrics["judges"][0]["tasks"][0] for found in (part, alone)]
+        assert stored(part)[0][name] == stored(alone)[0][name]
+    cards = [stored(found)[0]["tasks"][0] for found in (part, alone)]
     assert cards[0]["checks"] == cards[1]["checks"]
     assert part.metrics["dataset"]["questions"] == len(own) and part.metrics[
         "dataset"

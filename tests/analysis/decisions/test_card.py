@@ -13,6 +13,7 @@ import pytest
 from decided import World, choices_of, of_task, scores_of
 from folding import each
 from judged_records import pair, said
+from stored_figures import stored
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions import checks
 from visualjudge.analysis.decisions.source_order import (
@@ -260,8 +261,9 @@ def test_the_card_names_what_fails_or_is_open_in_one_line_and_the_rest_on_reques
     for row in own.shown_checks:
         name = row.threshold.title.lower()
         assert (name in line.lower()) is (row.state != "pass")
+    (judged,) = stored(analyse_study(own.result.study))
     assert card.metrics["judges"][0] == {
-        name: analyse_study(own.result.study).metrics["judges"][0][name]
+        name: judged[name]
         for name in (
             "judge",
             "answer",

@@ -13,6 +13,7 @@ import pytest
 
 from decided import World, choices_of, of_task, scores_of
 from judged_records import said, scoring
+from stored_figures import stored
 from visualjudge.analysis import analyse_study, study_of
 from visualjudge.analysis.decisions.card import JudgeCard
 from visualjudge.analysis.decisions.correct import LEADERBOARD, correct_study
@@ -205,7 +206,7 @@ def test_failed_replies_do_not_part_the_groups_of_the_leaderboard() -> None:
     ]
     study = analyse_study(study_of(questions, {"judge": replies}))
     (judge,) = card_of(study).judges
-    rows = study.metrics["judges"][0]["leaderboard"]["rows"]
+    rows = stored(study)[0]["leaderboard"]["rows"]
     assert {row["group"] for row in rows} == {
         pair.group for pair in judge.models.pairs
     }

@@ -16,6 +16,7 @@ from openpyxl import Workbook
 from typer.testing import CliRunner
 
 import visualjudge as vj
+from stored_figures import stored
 from visualjudge.apps.adopt import files
 from visualjudge.apps.adopt.cell_spellings import letter_of
 from visualjudge.cli.main import app
@@ -756,7 +757,7 @@ def test_columns_of_criteria_become_those_of_a_rubric(tmp_path: Path) -> None:
         judge["judge"]: {
             row["criterion"]: row["truth"] for row in judge["criteria"]
         }
-        for judge in vj.analyse(done.runs).metrics["judges"]
+        for judge in stored(vj.analyse(done.runs))
     }
     assert (shares["j"]["edges"], shares["k"]["edges"]) == (0.0, 1.0)
 

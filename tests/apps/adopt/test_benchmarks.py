@@ -20,6 +20,7 @@ from apps.adopt import copies
 from apps.adopt.copies import write
 from page_text import page
 from scripted_client import ScriptedClient
+from stored_figures import stored
 from visualjudge.analysis.analysing import analyse
 from visualjudge.analysis.figures.accuracy import PAIRWISE
 from visualjudge.apps.adopt.benchmarks import (
@@ -146,7 +147,7 @@ def test_a_score_of_a_part_of_the_copy_says_so(tmp_path: Path) -> None:
     shutil.rmtree(copy / "results_gpt4o" / "ImagenHub_Text-Guided_IG" / "SDXL")
     run = imported(tmp_path, "imagenhub", copy, "gpt4o").runs[0][0]
     found = analyse([run])
-    (judge,) = found.metrics["judges"]
+    (judge,) = stored(found)
     part = "5 of 10 questions"
     assert page(found).count(part) == 3  # SC, PQ and both
     assert judge["as_published_of"]["viescore/Text-Guided_IG/SC"] == part

@@ -10,6 +10,7 @@ import pytest
 import visualjudge as vj
 from apps.adopt import copies, logs_of_tools
 from recording import check, contents
+from stored_figures import stored
 from visualjudge.analysis import analyse
 from visualjudge.apps.adopt.benchmarks import adopt_benchmark
 
@@ -43,7 +44,7 @@ pytestmark = pytest.mark.usefixtures("reading_apart")
 def _result(home: Path, runs: list[Path]) -> dict[str, object]:
     out = dict(contents(home / "out"))
     if runs:
-        judges = analyse(runs).metrics["judges"]
+        judges = stored(analyse(runs))
         out["metrics"] = [
             [
                 judge["by_task"],

@@ -1,8 +1,11 @@
-"""The demo's study: four models with matched errors, and the labels of a person."""
+"""The demo's study: four models with matched errors, the labels of a person, and the
+README's snippet, which is about it.
+"""
 
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +23,8 @@ from visualjudge.apps.demo.study_data import (
 )
 from visualjudge.data.folder import DataFolder
 from visualjudge.dataset.folder import load_dataset
+
+README = Path(__file__).parents[3] / "README.md"
 
 
 def test_views_show_objects_of_the_photographs() -> None:
@@ -42,10 +47,18 @@ def test_other_seeds_show_other_views() -> None:
 
 
 @pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the demo has made its study."""
     root = tmp_path_factory.mktemp("study")
-    total = make_study(root, STUDY_TASKS[0], seed=7)
-    folder = DataFolder(root)
+    total = make_study(root / "demo-out/study/data", STUDY_TASKS[0], seed=42)
+    (root / "total").write_text(str(total))
+    return root
+
+
+@pytest.fixture(scope="module")
+def notes(home: Path) -> list[dict[str, object]]:
+    total = int((home / "total").read_text())
+    folder = DataFolder(home / "demo-out/study/data")
     found = list(folder.annotations(STUDY_TASKS[0]))
     assert folder.problems == []
     assert len(found) == total
@@ -96,3 +109,19 @@ def test_labels_are_the_right_answers(tmp_path: Path) -> None:
         one.answer for one in questions[:4]
     ]
     assert {row["probability"] for row in filled} == {"0.5"}
+
+
+def test_the_snippet_of_the_readme_prints_what_the_readme_says(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """On the demo's own data, so that the printed answer is the one that a reader
+    gets."""
+    monkeypatch.chdir(home)
+    text = README.read_text("utf-8")
+    [snippet] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    [printed] = re.findall(r"```text\n(.*?)\n```", text, re.DOTALL)
+    exec(compile(snippet, "README.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines()[-1] == printed
+    assert (home / "report.html").is_file()

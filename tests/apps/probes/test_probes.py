@@ -17,6 +17,7 @@ import pytest
 
 import visualjudge as vj
 from making import make_folder
+from stored_figures import stored
 from visualjudge.analysis import analyse
 from visualjudge.analysis.analysing import analyse_study
 from visualjudge.analysis.figures.probes import ProbeResult, probe_results
@@ -431,7 +432,7 @@ def test_a_probe_without_controls_is_analysed(
         questions,
         {"judge": [Verdict(q.id, "AB", "A", "ok", "A") for q in questions]},
     )
-    judge = analyse_study(study).metrics["judges"][0]
+    judge = stored(analyse_study(study))[0]
     assert judge["pairwise"]["n"] == 0 and [
         p["name"] for p in judge["probes"]
     ] == ["same_option"]
@@ -727,7 +728,7 @@ def test_probes_alone_have_an_answer_of_their_own(tmp_path: Path) -> None:
     run = vj.judge(tmp_path / "probes", judge, tmp_path / "run").path
     own = vj.card(run).judges[0].models
     analysis = analyse([run])
-    rows = analysis.metrics["judges"][0]["probes"]
+    rows = stored(analysis)[0]["probes"]
     passed = [row["name"] for row in rows if row["state"] == "pass"]
     assert own.shape == "probes"
     assert own.state == ("yes" if len(passed) == len(rows) else "too_few")
