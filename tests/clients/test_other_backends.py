@@ -201,7 +201,7 @@ def test_calls_that_brought_no_reply_and_were_billed_are_counted(
     [
         ("api", "", "may have to end in /v1"),
         ("vllm", "/x", "may have to end in /v1"),
-        ("api", "/v2", "may have to end in /v1, not /v2"),
+        ("api", "/v2", "may have to end in /v1"),
         ("api", "/v1beta/openai", None),
         ("api", "/v1", None),
         ("google", "", None),
