@@ -233,3 +233,23 @@ def test_an_example_has_what_a_rubric_asked_besides(tmp_path: Path) -> None:
         "Which has better edges?": "B",
         "Where?": "x 20–100, y 20–100",
     }
+
+
+def test_what_two_figures_say_of_one_question_is_one_section(
+    tmp_path: Path,
+) -> None:
+    pairs = [
+        pair(
+            i,
+            (8.0, 8.0 - i % 7 - 1),
+            faults=((), (Fault("missed", (0, 0, 4.0 + i, 4.0 + i), 1.0),)),
+        )
+        for i in range(40)
+    ]
+    analysis = study(tmp_path, pairs)
+    sections = context(analysis)["sections"]
+    anchors = [one.anchor for one in sections]
+    assert len(set(anchors)) == len(anchors)
+    (one,) = (one for one in sections if one.anchor == "sensitivity")
+    drawn = [plot.name for plot in one.plots]
+    assert "margin" in drawn and "fault_size" in drawn

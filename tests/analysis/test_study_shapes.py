@@ -363,7 +363,7 @@ def test_verdicts_without_truth_are_planned_and_no_gate_holds_them(
 ) -> None:
     rows = (scores if kind == SCORES else pairs)(frozenset(parts))
     (run,) = adopted(rows, tmp_path / "s", kind)
-    assert "draws questions for people" in str(vj.plan(run))
+    assert "visualjudge label" in str(vj.plan(run))
     lock = tmp_path / "lock.yaml"
     result = CliRunner().invoke(
         app, ["gate", "write", str(run), "--out", str(lock)]

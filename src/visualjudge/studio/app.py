@@ -41,16 +41,14 @@ from visualjudge.dataset.fault_truth import deciding, shown_sizes
 from visualjudge.runs.budget import money
 from visualjudge.studio import question_views as views
 from visualjudge.studio.dataset_index import difference_of
-from visualjudge.studio.places import DatasetPlace, RunPlace
-from visualjudge.studio.selection import (
+from visualjudge.studio.facets import (
     MOST_VALUES,
-    SORTS,
-    Shelf,
-    State,
     named_pairs,
     shown_facet,
     spaced,
 )
+from visualjudge.studio.places import DatasetPlace, RunPlace
+from visualjudge.studio.selection import SORTS, Shelf, State
 from visualjudge.studio.serving import LOOPBACK, Guard
 from visualjudge.studio.slices import matrix, slices, worst_tasks
 from visualjudge.studio.stars_and_notes import UNMARKED, Asked
@@ -230,10 +228,11 @@ class Pages:
         replies = []
         if verdicts:
             read = list(verdicts.newest(cause, start, MOST_REPLIES))
-            names = {verdict.id for verdict, _ in read}
             asked = {
-                read_verdict.id: read_verdict
-                for _, read_verdict in verdicts.study.questions(names)
+                question.id: question
+                for _, question in verdicts.study.questions(
+                    {verdict.id for verdict, _ in read}
+                )
             }
             size_of = shown_sizes(verdicts.study.root)
             replies = [

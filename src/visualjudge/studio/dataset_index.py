@@ -785,9 +785,10 @@ class RunVerdicts:
         return self._read(where, self.number, cause, count, start)
 
     def _read(self, where: str, *values: Any) -> Iterator[tuple[Verdict, str]]:
-        joined = "FROM verdict JOIN question USING (row) WHERE"
         rows = self.study.all(
-            f"SELECT start, {_OUTCOME} {joined} {where}", *values
+            f"SELECT start, {_OUTCOME} FROM verdict JOIN question USING (row) WHERE "
+            f"{where}",
+            *values,
         )
         for start, outcome in rows:
             yield verdict_of(self.folder.record_at(start)), OUTCOMES[outcome]

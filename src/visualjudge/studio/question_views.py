@@ -25,9 +25,10 @@ from visualjudge.prompts.spans import (
 from visualjudge.replies import read_reply
 from visualjudge.replies.criteria import split_criteria
 from visualjudge.runs.budget import token_counts
-from visualjudge.studio.dataset_index import CONSISTENCY, OUTCOMES, shown_as
+from visualjudge.studio.dataset_index import OUTCOMES, shown_as
+from visualjudge.studio.facets import spaced
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.selection import Shelf, spaced
+from visualjudge.studio.selection import Shelf
 from visualjudge.vision.encodings import encoding_title
 
 # Maximum number of layers for images that belong to no option; the prompt shows all
@@ -121,7 +122,6 @@ class RunVerdict:
     judge: str
     outcome: str
     value: str
-    flipped: bool
 
     @property
     def said(self) -> str:
@@ -135,37 +135,20 @@ def verdicts_on(
 ) -> dict[int, list[RunVerdict]]:
     """Return by row what each run that asked these questions said."""
     some = ", ".join(map(str, rows))
-    values = {
-        (run, row): value
-        for run, row, value in shelf.study.all(
-            f"SELECT run, row, value FROM verdict WHERE row IN ({some}) AND run IN "
-            "(SELECT number FROM run) AND usable AND NOT checks ORDER BY number DESC"
-        )
-    }
-    outcomes = {
-        (run, row): held
-        for run, row, *held in shelf.study.all(
-            "SELECT run, row, outcome, consistency FROM outcome WHERE "
-            f"row IN ({some}) AND run IN (SELECT number FROM run)"
+    answers = {
+        (run, row): (OUTCOMES[outcome], value or "")
+        for run, row, outcome, value in shelf.study.all(
+            "SELECT run, row, outcome, (SELECT value FROM verdict v WHERE v.run = o.run "
+            "AND v.row = o.row AND usable AND NOT checks ORDER BY number LIMIT 1) FROM "
+            f"outcome o WHERE row IN ({some}) AND run IN (SELECT number FROM run)"
         )
     }
     by_row: dict[int, list[RunVerdict]] = {}
     for place, run in shelf.runs:
         for row in rows:
-            if key := outcomes.get((run.number, row)):
-                outcome, consistency = key
-                flipped = CONSISTENCY[consistency].startswith(
-                    ("flipped", "first", "second")
-                )
-                value = values.get((run.number, row), "")
+            if answer := answers.get((run.number, row)):
                 by_row.setdefault(row, []).append(
-                    RunVerdict(
-                        place.slug,
-                        place.name,
-                        OUTCOMES[outcome],
-                        value,
-                        flipped,
-                    )
+                    RunVerdict(place.slug, place.name, *answer)
                 )
     return by_row
 

@@ -12,14 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from visualjudge.studio.dataset_index import OUTCOMES
+from visualjudge.studio.facets import Facet, Pair
 from visualjudge.studio.places import RunPlace
-from visualjudge.studio.selection import (
-    COPIES,
-    Facet,
-    Pair,
-    Shelf,
-    State,
-)
+from visualjudge.studio.selection import COPIES, Shelf, State
 
 if TYPE_CHECKING:
     import polars as pl
@@ -348,12 +343,8 @@ def matrix(
             if i and j
         }
     )
-    rows = [
-        name
-        for name in OUTCOMES
-        if any(name == outcome for outcome, _ in counts)
-    ]
-    across = [
-        name for name in OUTCOMES if any(name == other for _, other in counts)
-    ]
-    return Matrix(tuple(rows), tuple(across), counts)
+    rows, across = (
+        tuple(name for name in OUTCOMES if name in {pair[k] for pair in counts})
+        for k in (0, 1)
+    )
+    return Matrix(rows, across, counts)

@@ -250,9 +250,12 @@ class Site:
             else sum((info.get("statuses") or {}).values())
         )
         asked: int | None = info.get("asked")
-        state = _state(run, info, complete=asked is not None and done >= asked)
-        known = state if run.dataset else "no dataset"
-        return RunState(run, info, known, done, asked, totals)
+        state = (
+            _state(run, info, complete=asked is not None and done >= asked)
+            if run.dataset
+            else "no dataset"
+        )
+        return RunState(run, info, state, done, asked, totals)
 
 
 def _state(run: RunPlace, info: Fields, *, complete: bool) -> str:

@@ -160,3 +160,18 @@ def test_right_tables_are_not_accused(
             assert not re.search(
                 "shifted|reversed|differ", told(table, tmp_path)
             )
+
+
+def test_votes_that_split_are_told_as_the_ties_they_count_as(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {"item": f"q{k}", "verdict": "AB"[k % 2], "rater.a": "A", "rater.b": b}
+        for k, b in enumerate("AABABBAB" * 5)
+    ]
+    told = [
+        note for note in adopt(rows, tmp_path / "two").notes if "split" in note
+    ]
+    assert len(told) == 1 and "20 rows" in told[0]
+    odd = [row | {"rater.c": "A"} for row in rows]
+    assert "split" not in " ".join(adopt(odd, tmp_path / "three").notes)

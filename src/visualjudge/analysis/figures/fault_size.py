@@ -72,7 +72,7 @@ def _section(view: Shown) -> Section:
         [by_rows("Questions", view.judges, cells, NONE)],
         answers(
             ((j.name, row) for j in view.judges for row in j[FAULT_SIZE]),
-            "size of the error in pixels",
+            "side of the error in pixels",
             show,
         ),
     )

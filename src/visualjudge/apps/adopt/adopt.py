@@ -243,6 +243,10 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         if any(entry.shown for entry in judged)
         else "no column"
     )
+    split = sum(
+        entry.item.answer == "tie" and len({*entry.item.votes}) > 1
+        for entry in judged
+    )
     summed = [
         str(row.get("item"))
         for row in table.rows
@@ -268,6 +272,9 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         "compare a model with itself": table.pairs and alone,
         "truth: no column; accuracy is not measured (`columns` truth=NAME; without "
         "answers, visualjudge label draws questions for people)": table.without_truth,
+        f"truth: {pluralize(split, 'row')} on which people are split, which counts as a "
+        "tie: a judge that chooses is wrong there, so accuracy is lower than beside an "
+        "odd number of people": "truth" not in columns and split,
         f"{verdict}: {pluralize(failed, 'row')} without a verdict that can be read, "
         "which count as failed replies": failed,
         f"{columns.get('item')}: {pluralize(len(table.in_several), 'name')} in several "
@@ -343,8 +350,10 @@ def _odd_answers(
     """Yield the one answer in all rows; and a least or greatest score, of those from 0
     to 10, that is frequent and far from all others, as one that stands for none is."""
     if len({*answers}) == 1 and len(answers) >= MANY:
-        what = answers[0] if isinstance(answers[0], str) else "one score"
-        yield f"{whose}: {what} in all {len(answers)} rows"
+        yield (
+            f"{whose}: {answers[0] if isinstance(answers[0], str) else 'one score'} in "
+            f"all {len(answers)} rows"
+        )
     scores = [answer for answer in answers if not isinstance(answer, str)]
     values, counts = np.unique(scores, return_counts=True)
     stated = scale[0] + values * (scale[1] - scale[0]) / 10

@@ -288,6 +288,7 @@ def comparisons(models: Sequence[Model]) -> list[Json]:
         {
             "a": row.a,
             "b": row.b,
+            "measure": next(iter(measures(models[0].evaluation))),
             "better": max((row.value_a, row.a), (row.value_b, row.b))[1]
             if p is not None and p < LEVEL
             else None,
@@ -326,18 +327,21 @@ def better_table(models: Sequence[Model]) -> Table:
             row["a"],
             row["b"],
             row["better"] or "not proven",
+            measures(models[0].evaluation)[row["measure"]],
             f"{points(row['difference'])} ({percents(row['difference_ci95'])})",
             number(row["questions"]),
         )
         for row in comparisons(models)
     )
     return Table(
-        ("First", "Second", "Better", "Difference in points", "Questions"),
+        (
+            *("First", "Second", "Better", "Measure"),
+            *("Difference in points (95 %)", "Questions"),
+        ),
         rows,
         (
-            "Difference: first minus second, in the first measure below and on the same "
-            "questions, with its 95 % interval. Better: p below 5 % in a paired test by "
-            "image (Holm over these pairs).",
+            "Difference: first minus second on the same questions. Better: p below 5 % "
+            "in a paired test by image (Holm over these pairs).",
         ),
         keys=3,
     )

@@ -53,11 +53,17 @@ LABELS = np.arange(LEAST_IMAGES, MOST + 1)
 CASES = LABELS - 1
 """The variance between so many images is that of one less."""
 
-TO_LABEL = ("If it has", "It would be", "Images to label")
-LABELLED = "To label: images that tell it from the bar with a power of 80 %."
-TO_JUDGE = ("State", "Images", "Further images needed")
+TO_LABEL = ("If it has", "Then it is", "Images to label")
+LABELLED = "Images to label: to prove that, with a chance of 80 %."
+TO_JUDGE = {
+    "pair": ("Pair", "Separated", "Images", "More images"),
+    "task": ("Task", "State", "Images", "More images"),
+}
 OPEN = ("too_few", "undecided")
-DECIDED = "Needed: with a power of 80 %. No number: 20 times the images may not decide."
+DECIDED = (
+    "More images: for a chance of 80 % to decide; no number: 20 times these images may "
+    "not do."
+)
 NEW_STUDY = "To plan a new study with such a judge, add `effect`."
 
 
@@ -73,7 +79,7 @@ class Needed:
     needs_images: int | None
 
     @property
-    def further(self) -> int | None:
+    def more(self) -> int | None:
         """Images that it needs besides these."""
         return self.needs_images and self.needs_images - (self.images or 0)
 
@@ -105,16 +111,16 @@ class ShapePlan:
                 case.words,
                 *(() if unknown else (number(case.images),)),
                 "no number"
-                if case in self._left and not case.further
-                else number(case.further).replace(NONE, nothing),
+                if case in self._left and not case.more
+                else number(case.more).replace(NONE, nothing),
             )
             for case in self.cases
         )
-        columns = TO_LABEL if unknown else (self._case.title(), *TO_JUDGE)
+        columns = TO_LABEL if unknown else TO_JUDGE[self._case]
         notes = [LABELLED] if unknown else [DECIDED] * bool(self._left)
         notes += [NEW_STUDY] * (self.shape == "named_pairs")
         head = folded(f"{QUESTIONS[self.shape]} {self._todo}")
-        table = Table(columns, rows, tuple(notes)).text()
+        table = Table(columns, rows, tuple(notes), keys=2).text()
         told = filter(None, [head, folded(self.answer)])
         return "\n".join([*told, "", table])
 
@@ -126,17 +132,16 @@ class ShapePlan:
     def _todo(self) -> str:
         if self.shape == "no_truth":
             return (
-                "Without ground truth no number of verdicts tells. `visualjudge label` "
-                "draws questions for people; so many decide whether the judge may be "
-                "used:"
+                "Without ground truth no number of verdicts tells whether it is right. "
+                "Let people label images, drawn by `visualjudge label`:"
             )
         left = self._left
         if not left:
             return f"More images are not needed: no {self._case} is open."
-        if further := [case.further for case in left if case.further]:
+        if more := [case.more for case in left if case.more]:
             return (
-                f"Judge {many(max(further), 'more image')} of each open {self._case}: "
-                f"they probably decide {len(further)} of {len(left)}."
+                f"Judge {many(max(more), 'more image')} of each open {self._case}: "
+                f"they probably decide {len(more)} of {len(left)}."
             )
         if max(case.images or 0 for case in left) < LEAST_IMAGES:
             return f"At least {LEAST_IMAGES} images are needed."
@@ -217,7 +222,7 @@ def _of_pairs(models: ModelAnswer) -> tuple[Needed, ...]:
         Needed(
             f"{pair.a} and {pair.b}",
             "too_few" if pair.images < LEAST_IMAGES else pair.state,
-            state_words(pair).removesuffix(" *"),
+            state_words(pair),
             pair.images,
             pair.needs_images and pair.images + pair.needs_images[1],
         )

@@ -198,7 +198,7 @@ class Grid extends HTMLElement {
 
   verdicts(card) {
     const chips = card.verdicts.slice(0, this.chips).map((v) =>
-      h("span", { class: `verdict ${v.outcome.replaceAll(" ", "-")}`, title: `${v.judge}: ${v.outcome}${v.flipped ? ", flipped by order" : ""}` },
+      h("span", { class: `verdict ${v.outcome.replaceAll(" ", "-")}`, title: `${v.judge}: ${v.outcome}${v.outcome === "mixed" ? ", its answers differ between orders or repeats" : ""}` },
         h("i", { "aria-hidden": "true" }, MARKS[v.outcome]), h("b", { class: "hidden" }, v.outcome), h("span", {}, v.judge), v.said ? h("em", {}, v.said) : null));
     const more = card.verdicts.length - chips.length;
     return h("span", { class: "verdicts" }, chips, more > 0 ? h("span", { class: "soft" }, `+${more}`) : null);
