@@ -35,7 +35,7 @@ from visualjudge.clients.masked_secrets import (
 from visualjudge.clients.protocol_fields import LOGPROBS_UNUSABLE
 from visualjudge.clients.registry import Registry
 from visualjudge.clients.retry import Retrying, RetryPolicy
-from visualjudge.clients.server_errors import embedded_error
+from visualjudge.clients.server_errors import api_error, embedded_error
 from visualjudge.clients.sync_calls import run_sync
 from visualjudge.core.errors import (
     ApiError,
@@ -201,6 +201,7 @@ def test_calls_that_brought_no_reply_and_were_billed_are_counted(
     [
         ("api", "", "may have to end in /v1"),
         ("vllm", "/x", "may have to end in /v1"),
+        ("api", "/v2", "may have to end in /v1"),
         ("api", "/v1beta/openai", None),
         ("api", "/v1", None),
         ("google", "", None),
@@ -227,6 +228,20 @@ def test_a_404_names_the_version_that_the_address_lacks_or_has(
         if hint is None
         else f"; `base_url` {hint}" in said
     )
+
+
+@each(
+    ("message", "textual"),
+    [
+        ("messages[0]: unknown variant `image_url`, expected `text`", True),
+        ("Unsupported image size, at most 20 MB", False),
+    ],
+)
+def test_a_model_that_refuses_images_is_asked_about(
+    message: str, textual: bool
+) -> None:
+    said = str(api_error(400, f'{{"message": "{message}"}}'.encode(), {}))
+    assert said.endswith("does the model read images?") == textual
 
 
 @each(

@@ -18,9 +18,10 @@ from visualjudge.formats.coco import coco
 from visualjudge.formats.label_maps import label_maps
 from visualjudge.formats.labelling_tools import shapes
 from visualjudge.formats.outputs import outputs
-from visualjudge.formats.samples import Samples
+from visualjudge.formats.samples import Sample, Samples
 from visualjudge.formats.voc import voc
 from visualjudge.formats.yolo import yolo
+from visualjudge.vision.boxes.record import Detection, Detections
 from visualjudge.vision.predictions import (
     DepthMap,
     WholeImage,
@@ -240,6 +241,20 @@ def test_images_that_predictions_do_not_name_are_told_and_recorded(
         if note.metadata.get("no_prediction")
     }
     assert without == {"absent"}
+
+
+def test_a_ground_truth_that_was_merged_twice_is_told(tmp_path: Path) -> None:
+    image = tmp_path / "a.png"
+    Image.new("RGB", (20, 20)).save(image)
+    boxes = [Detection("cat", (k, 2, 12, 12)) for k in range(8)]
+    for copies in (0, 8):
+        real = Detections((*boxes, *boxes[:copies]))
+        sample = Sample("a", image, Detections(tuple(boxes[:5])), real)
+        done = import_source(
+            tmp_path / f"{copies}", "object_detection", [sample], source="m"
+        )
+        told = " ".join(doubts("object_detection", done))
+        assert ("8 of 16; was a file merged twice?" in told) == bool(copies)
 
 
 def test_images_that_a_source_lacks_and_files_of_two_sources_are_told(

@@ -65,7 +65,6 @@ _RESERVED_HEADERS = frozenset(
         "transfer-encoding",
     }
 )
-_VERSION = re.compile(r"/v[0-9]+[a-z0-9]*(/openai)?/?$")
 # Headers in which routers name the provider that answered.
 _PROVIDERS = ("x-inference-provider", "x-provider", "x-litellm-model-api-base")
 _LONGEST_NAME = 200
@@ -78,7 +77,8 @@ def version_problem(base_url: str, versioned: bool) -> str | None:
     """Return why a server may report that ``base_url`` does not exist, or None if the
     URL's version is as the backend expects.
     """
-    if bool(_VERSION.search(urlsplit(base_url).path)) is versioned:
+    version = f"/v{1 if versioned else '[0-9]+'}[a-z0-9]*(/openai)?/?$"
+    if bool(re.search(version, urlsplit(base_url).path)) is versioned:
         return None
     return "`base_url` " + (
         "may have to end in /v1"

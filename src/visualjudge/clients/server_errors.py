@@ -40,6 +40,12 @@ _CONTENT_FILTER = re.compile(
     re.IGNORECASE,
 )
 _FILTERING = frozenset({400, 403, 422, 451})
+# What servers of models for text alone say of a part that is an image.
+_NO_IMAGES = re.compile(
+    r"(?:unknown variant|unsupported|invalid|unexpected|not support\w*)\b.{0,40}"
+    r"\bimage(?:_url)?\b(?!.{0,20}(?:size|format|data))",
+    re.IGNORECASE,
+)
 # HTTP statuses of the error types of Anthropic, Google and OpenAI, in lower case.
 STATUS_OF_TYPE = {
     "invalid_request_error": 400,
@@ -90,6 +96,9 @@ def api_error(status: int, raw: bytes, headers: Mapping[str, str]) -> ApiError:
     except ValueError:
         errors = []
     message = one_line(_message(errors) or text or "(empty body)")
+    message += "; does the model read images?" * bool(
+        _NO_IMAGES.search(message)
+    )
     if 300 <= status < 400:
         message = (
             "redirects are not followed, base_url must name the server itself "
@@ -115,16 +124,9 @@ def embedded_error(body: Fields) -> ClientError | None:
     if not error:
         return None
     for name in ("code", "status", "type"):
-        stated = member(error, name)
-        code = (
-            int(stated)
-            if isinstance(stated, str) and stated.isdecimal()
-            else stated
-        )
-        code = (
-            STATUS_OF_TYPE.get(code.lower()) if isinstance(code, str) else code
-        )
-        if isinstance(code, int) and 400 <= code < 600:
+        stated = str(member(error, name)).lower()
+        code = int(stated) if stated.isdecimal() else STATUS_OF_TYPE.get(stated)
+        if code is not None and 400 <= code < 600:
             return api_error(code, orjson.dumps({"error": error}), {})
     message = one_line(_message([{"error": error}, error]) or str(error))
     return TransportError(
@@ -306,9 +308,7 @@ class RefusedParameters:
         changes = {
             name: None for name in notes if name != _KNOWN[RENAMED].parameter
         }
-        if changes:
-            request = replace(request, **changes)  # type: ignore[arg-type]
-        return request, tuple(notes.values())
+        return replace(request, **changes), tuple(notes.values())  # type: ignore[arg-type]
 
     @property
     def adjustments(self) -> tuple[str, ...]:

@@ -79,6 +79,8 @@ ALL = "all"
 # it.
 UNEXPLAINED = 2.0
 BEST_F1 = "best-f1"
+# Share of ground truths that occur twice by an oversight of annotators.
+DOUBLED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,8 @@ class Imported:
     without: list[str] = field(default_factory=list)
     # Number of boxes that are identical to an earlier one of their image.
     repeated: int = 0
+    # The same of ground truths.
+    doubled: int = 0
     # Number of annotations that score 10.
     exact: int = 0
     # Sum of the scores of all annotations.
@@ -458,6 +462,7 @@ def _thresholded(
 def _note(sample: Sample, done: Imported) -> None:
     """Record what the final checks need from the unmodified sample."""
     items = getattr(sample.prediction, "items", ())
+    real = getattr(sample.truth, "items", ())
     done.predictions += _size(sample.prediction)
     done.unscored += sum(getattr(item, "score", None) is None for item in items)
     done.surest = max(
@@ -465,6 +470,7 @@ def _note(sample: Sample, done: Imported) -> None:
     )
     with suppress(TypeError):  # items of a plug-in may have no hash
         done.repeated += len(items) - len(set(items))
+        done.doubled += len(real) - len(set(real))
     done.labels.update(sample.prediction.labels)
     if sample.truth is not None:
         done.paired += 1
@@ -687,6 +693,11 @@ def doubts(task: str, done: Imported) -> Iterator[str]:
         yield (
             f"predictions identical to another of their image: {done.repeated} of "
             f"{done.predictions}; remove them, since they count as false positives"
+        )
+    if done.doubled > DOUBLED * done.real:
+        yield (
+            f"ground truths identical to another of their image: {done.doubled} of "
+            f"{done.real}; was a file merged twice? Each counts as an object to find"
         )
     if (
         done.annotations > 1

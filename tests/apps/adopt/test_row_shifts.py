@@ -120,6 +120,13 @@ MISTAKES: dict[str, tuple[list[Row], str]] = {
         ],
         r"10 in \d+ of \d+ rows, and 1 to 1.3 in the others",
     ),
+    "rows of means": (
+        [
+            *INDEPENDENT,
+            *({**INDEPENDENT[k], "item": "Mean"} for k in range(2)),
+        ],
+        "2 rows of 'Mean'; remove",
+    ),
     "case": (
         [{**row, "model_a": row["model_a"].upper()} for row in votes(0.8)],
         r"(?i)m(\d), m\1: models whose names differ",

@@ -45,6 +45,10 @@ COPIES = (
 FREQUENT = 0.04
 MANY_STEPS = 6
 FAR = 2.5
+SUMMARY = re.compile(
+    r"(grand )?(mean|average|avg|total|sum|overall|median|std|all)\W*",
+    re.IGNORECASE,
+)
 ZEROS = re.compile(r"(?<![\d.])0+(?=\d)")
 UNFAILED = {"", "0", "0.0", "false", "no", "none", "null", "nan", "ok"}
 
@@ -243,6 +247,11 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         entry.item.answer == "tie" and len({*entry.item.votes}) > 1
         for entry in judged
     )
+    summed = [
+        str(row.get("item"))
+        for row in table.rows
+        if SUMMARY.fullmatch(str(row.get("item")))
+    ]
     alone = sum(
         len({option.source for option in entry.item.options} - {None}) == 1
         for entry in judged
@@ -271,6 +280,9 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         f"{columns.get('item')}: {pluralize(len(table.in_several), 'name')} in several "
         f"values of {columns.get('group')}, kept apart as different questions, such as "
         f"{min(table.in_several, default='')}": table.in_several,
+        f"{columns.get('item')}: {pluralize(len(summed), 'row')} of "
+        f"{min(summed, default='')!r}; remove rows of means or totals, each of which "
+        "counts as an item": 0 < len(summed) < len(judged) / 4,
         f"letters in {verdict}: taken as those of the columns, A is "
         f"model_a{_shares(lettered)}; if A is the option shown first: `columns` "
         f"reply={verdict}": not all(entry.shown == "AB" for entry in lettered),
@@ -338,8 +350,10 @@ def _odd_answers(
     """Yield the one answer in all rows; and a least or greatest score, of those from 0
     to 10, that is frequent and far from all others, as one that stands for none is."""
     if len({*answers}) == 1 and len(answers) >= MANY:
-        what = answers[0] if isinstance(answers[0], str) else "one score"
-        yield f"{whose}: {what} in all {len(answers)} rows"
+        yield (
+            f"{whose}: {answers[0] if isinstance(answers[0], str) else 'one score'} in "
+            f"all {len(answers)} rows"
+        )
     scores = [answer for answer in answers if not isinstance(answer, str)]
     values, counts = np.unique(scores, return_counts=True)
     stated = scale[0] + values * (scale[1] - scale[0]) / 10

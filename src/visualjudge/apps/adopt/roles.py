@@ -248,8 +248,8 @@ def roles_of(records: Records, stated: Mapping[str, str]) -> dict[str, str]:
         ]
         if 0 < len(gaps) < len(records.rows):
             raise DataError(
-                f"{gaps[0]}: {column} must be given in all rows or in none; merged "
-                "cells of a spreadsheet must be filled in each row"
+                f"{gaps[0]}: {column} must be given in all rows or in none; fill merged "
+                "cells of a spreadsheet in each row, and remove rows of means or totals"
             )
     return roles
 
