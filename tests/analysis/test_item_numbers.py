@@ -183,5 +183,5 @@ def test_the_studio_draws_the_item_of_the_option_that_the_judge_calls_worse(
         differs=False,
         tokens="",
     )
-    drawn = [box["box"] for box in places(asked, [reply], (40, 40))[2:]]
+    drawn = [box["box"] for box in places(asked, [reply])[2:]]
     assert drawn == [faults["AB".index(letters)][0].box]
