@@ -52,11 +52,13 @@ class ChaoticServer:
         *,
         seed: int = 0,
         text: str = "A",
+        finish: str = "stop",
         delay_s: float = 0,
     ) -> None:
         self.rates = dict(rates)
         self.seed = seed
         self.text = text
+        self.finish = finish
         self.delay_s = delay_s
         self.did: Counter[str] = Counter()
         self.in_flight = 0
@@ -107,7 +109,7 @@ class ChaoticServer:
             )
         if fate == "connection" and request.transport is not None:
             request.transport.close()
-        return web.json_response(completion(self.text))
+        return web.json_response(completion(self.text, self.finish))
 
 
 @asynccontextmanager
