@@ -23,11 +23,11 @@ RATES = {
 HANG_S = 600.0
 
 
-def completion(text: str) -> dict[str, object]:
+def completion(text: str, finish: str = "stop") -> dict[str, object]:
     """A chat completion of ``text``."""
     choice = {
         "index": 0,
-        "finish_reason": "stop",
+        "finish_reason": finish,
         "message": {"role": "assistant", "content": text},
     }
     usage = {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101}
