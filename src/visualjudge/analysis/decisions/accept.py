@@ -376,12 +376,12 @@ class Cases:
         """Weights with which the base rate of them are bad, (n,)."""
         if self.base_rate is None:
             return np.ones(self.bad.size)
-        share = self.bad.mean()
+        share = float(self.bad.mean())
         return np.where(
             self.bad,
             self.base_rate / share,
             (1 - self.base_rate) / (1 - share),
-        ).astype(np.float64)
+        )
 
     def only(self, rows: BoolArray) -> Cases:
         """Return some of the predictions, with their own base rate."""
