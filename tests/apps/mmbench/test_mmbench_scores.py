@@ -255,7 +255,9 @@ def test_vlmevalkit_leaves_out_a_question_without_its_unrotated_row(tmp_path):
     )
     got = scores(model.evaluation)
     assert (got["invalid_groups"], got["n_groups"]) == ([2], 1)
-    assert "1 question left out of circular" in accuracy_table([model]).notes[-1]
+    assert (
+        "1 question left out of circular" in accuracy_table([model]).notes[-1]
+    )
 
 
 def test_row_without_a_reply_counts_as_wrong_and_unread(tmp_path):
@@ -410,7 +412,9 @@ def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
         0.25,
     )
     assert numbers["by_category"]["scene"]["n_missing"] == 26
-    said = "of 30 rows, 26 without a reply and 2 without an option count as wrong"
+    said = (
+        "of 30 rows, 26 without a reply and 2 without an option count as wrong"
+    )
     assert f"m: {said}" in " ".join(accuracy_table([model]).text().split())
     assert f"m: {said}" in page(table, [model]).replace("\u00a0", " ")
 

@@ -455,7 +455,9 @@ def _without_answer(models: Sequence[Model]) -> Iterator[str]:
     """Yield for each model what lacks a reply or an option, and how that counts."""
     for model in models:
         lacks = Counter(
-            "without a reply" if line.prediction is None else "without an option"
+            "without a reply"
+            if line.prediction is None
+            else "without an option"
             for line in model.evaluation.rows
             if line.extracted is None
         )
