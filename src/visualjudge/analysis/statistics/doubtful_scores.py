@@ -29,8 +29,11 @@ def stands_for_none(scores: Sequence[float]) -> Iterator[str]:
             and counts[end] > max(2, len(scores) / 25)  # frequent
             and (
                 # a scale with a least score of -1 has few others
-                values[end] < 0 <= others[0]
-                and len(others) > (MANY_STEPS // 2 if others[0] else MANY_STEPS)
+                (
+                    values[end] < 0 <= others[0]
+                    and len(others)
+                    > (MANY_STEPS // 2 if others[0] else MANY_STEPS)
+                )
                 or abs(others[end] - values[end])
                 > (
                     FAR * np.diff(others).max()
