@@ -430,10 +430,7 @@ def test_a_judge_is_compared_with_the_others_of_each_person() -> None:
     ]
     assert rows["gpt"].as_person == pytest.approx(np.mean(apart), abs=1e-9)
     assert rows["gpt"].spearman > rows["ann"].spearman > rows["gpt"].as_person
-    assert (
-        "less than all 2 people"
-        in sentences(agreement(table, ["gpt"]))[0]
-    )
+    assert "less than all 2 people" in sentences(agreement(table, ["gpt"]))[0]
 
 
 def test_choices_are_compared_by_equal_answers_not_by_ranks(
@@ -537,7 +534,9 @@ COPIED: dict[str, tuple[Callable[[list[int]], list[float]], str | None]] = {
         "ben: 99 in 3 of 30 rows, and 1 to 5 in the others",
     ),
     "-1 for none": (
-        lambda first: [-1 if k % 9 == 4 else 1 + k % 5 for k, _ in enumerate(first)],
+        lambda first: [
+            -1 if k % 9 == 4 else 1 + k % 5 for k, _ in enumerate(first)
+        ],
         "ben: -1 in 3 of 30 rows, and 1 to 5 in the others",
     ),
     "ages": (lambda first: [20 + n for n in first], "ben: up to 25, all"),

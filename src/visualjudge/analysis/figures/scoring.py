@@ -90,8 +90,8 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
         f"Yes: ρ is at least {number(bar.spearman)} and the error at most what is allowed, "
         f"{percent(bar.error, 0)} of that of always answering the median of the true "
         "scores; ρ by its whole interval, the error by that of its difference to what is "
-        f"allowed{', of several tasks by wider ones (Bonferroni)' * several}. Errors are in points of the scale "
-        f"{answer.scale}; too high: the mean difference to the true score."
+        f"allowed{', of several tasks by wider ones (Bonferroni)' * several}. Errors are in points "
+        f"of the scale {answer.scale}; too high: the mean difference to the true score."
     )
     begin = 0 if several else 2
     return Table(
