@@ -199,7 +199,7 @@ def test_a_row_may_be_there_twice_but_not_with_two_replies(tmp_path):
     path.write_text("".join(lines[:2]))
     assert read_predictions(path)[0] == {1: "A"}
     path.write_text("".join(lines))
-    with pytest.raises(InvalidRecord, match="line 3: .*another reply above"):
+    with pytest.raises(InvalidRecord, match=r"line 3: .*another reply"):
         read_predictions(path)
 
 
