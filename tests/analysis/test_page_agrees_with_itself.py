@@ -96,7 +96,10 @@ def test_a_preference_is_said_where_its_test_proves_it() -> None:
             "It prefers the first one by 20.0 points and avoids the small one by 20.0 "
             "points",
         ),
-        ((large,), "No preference for a place or a kind of option is proven"),
+        (
+            (large,),
+            "Tested together, no preference for a place or a kind of option is proven",
+        ),
     ):
         assert BIAS.sentences(rows) == [f"{words}."]
     assert BIAS.sentences((row("untested", 0.2, None),)) == []

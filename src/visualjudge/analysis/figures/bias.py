@@ -31,7 +31,6 @@ from visualjudge.analysis.estimate import (
 from visualjudge.analysis.figures.figure_parts import (
     HOLM,
     NOTHING,
-    Cells,
     Estimate,
     JudgeFigure,
     JudgeResult,
@@ -259,14 +258,6 @@ def _rows(judge: JudgeResult) -> tuple[Preference, ...]:
     return preferences(pairs if "truth" in judge.has else in_both_orders(pairs))
 
 
-def _leanings(judge: JudgeResult) -> Cells:
-    return {
-        row.leans_to: row.estimate
-        for row in judge[BIAS]
-        if row.estimate.value is not None
-    }
-
-
 def _preferred(rows: Sequence[Preference]) -> list[str]:
     """Say which preferences are proven, if any was tested."""
     proven = [
@@ -278,7 +269,7 @@ def _preferred(rows: Sequence[Preference]) -> list[str]:
     words = (
         f"It {listed(proven)}"
         if proven
-        else "No preference for a place or a kind of option is proven"
+        else "Tested together, no preference for a place or a kind of option is proven"
     )
     tested = any(row.p_holm is not None for row in rows)
     return [f"{words}."] if tested else []
@@ -305,7 +296,11 @@ BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
             "Preference for one kind of option",
             "How much more often, in points, the judge chooses this kind of option than it "
             "would without the preference (at most 50).",
-            _leanings,
+            lambda judge: {
+                row.leans_to: row.estimate
+                for row in judge[BIAS]
+                if row.estimate.value is not None
+            },
             "the questions asked cannot show a bias, or the order of the options is "
             "not known",
             "Preference in points",
