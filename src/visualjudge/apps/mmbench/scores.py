@@ -347,7 +347,7 @@ def better_table(models: Sequence[Model]) -> Table:
                 "file there twice?"
                 for a, b in combinations(models, 2)
                 # good models answer a few questions alike
-                if FEW <= len(_replies(a)) and _replies(a) == _replies(b)
+                if len(_replies(a)) >= FEW and _replies(a) == _replies(b)
             ),
         ),
         keys=3,
