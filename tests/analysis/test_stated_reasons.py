@@ -33,7 +33,7 @@ def table(said: np.ndarray, kinds: np.ndarray) -> pl.DataFrame:
 
     asked = np.ones(image.size, dtype=bool)
     question = np.arange(image.size)
-    own, gap = exchanged(hits, asked, task, question, image)
+    own, gap, _ = exchanged(hits, asked, task, question, image)
     return pl.DataFrame({"cluster": image, "names": own, "names_gap": gap})
 
 
