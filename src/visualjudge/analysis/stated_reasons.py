@@ -13,7 +13,7 @@ such as naming the commonest error or pointing at the middle.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -121,26 +121,38 @@ def _reasons(judge: JudgeResult) -> pl.DataFrame:
     table = rows.select("cluster", "task", "kind", "right", "usable")
     task = table["task"].cast(pl.String).to_numpy()
     place = rows["question"].to_numpy(), table["cluster"].to_numpy()
-    tests: dict[str, Test] = {}
+    tests: dict[str, ReasonTest] = {}
     for criterion in rubric.criteria:
         values = [values.get(criterion.id, FAILED) for values in answers]
         asked = np.array(
             [criterion.id in values for values in answers], dtype=bool
         )
         if asks_for_error(criterion):
-            tests["names"] = _names(values, known, asked, task)
+            tests["names"] = _names(
+                values,
+                known,
+                asked,
+                task,
+            )
         elif criterion.answer == "place":
             located = np.array(
                 [fact.places is not None for fact in known], dtype=bool
             )
-            tests["points"] = pointed(values, known, asked & located, task)
+            tests["points"] = pointed(
+                values,
+                known,
+                asked & located,
+                task,
+            )
     if len(tests) > 1:
         tests["either"] = _either(tests["names"], tests["points"])
     columns = [
-        pl.Series(name + part, np.where(test[1], result, np.nan))
+        pl.Series(name + part, np.where(test.counted, result, np.nan))
         for name, test in tests.items()
         for part, result in zip(
-            ("", "_gap", "_chance"), exchanged(*test, *place), strict=True
+            ("", "_gap", "_chance"),
+            exchanged(*test, *place),
+            strict=True,
         )
     ]
     return table.with_columns(
@@ -149,27 +161,42 @@ def _reasons(judge: JudgeResult) -> pl.DataFrame:
 
 
 REASONS = JudgeFigure("reasons", _reasons)
-Test = tuple[Callable[[int, IntArray], BoolArray], BoolArray, Any]
-"""Whether the answers to other questions would be right for a question, which answers
-count, and the parts among which they are exchanged."""
+
+
+class ReasonTest(NamedTuple):
+    """Whether the answers to ``others`` would be right for the question of an answer,
+    ``hits(k, others)``; which answers count; and the parts among which they are
+    exchanged.
+    """
+
+    hits: Callable[[int, IntArray], BoolArray]
+    counted: BoolArray
+    parts: Any
 
 
 def _names(
-    values: list[Any], known: list[Deciding], asked: BoolArray, task: Any
-) -> Test:
+    values: list[Any],
+    known: list[Deciding],
+    asked: BoolArray,
+    task: Any,
+) -> ReasonTest:
     words = np.array([str(value) for value in values], dtype=object)
 
     def hits(row: int, others: IntArray) -> BoolArray:
         return asked[others] & names_error(words[others], known[row])
 
-    return hits, asked, task
+    return ReasonTest(hits, asked, task)
 
 
-def _either(names: Test, points: Test) -> Test:
+def _either(names: ReasonTest, points: ReasonTest) -> ReasonTest:
     def hits(row: int, others: IntArray) -> BoolArray:
-        return names[0](row, others) | points[0](row, others)
+        return names.hits(row, others) | points.hits(row, others)
 
-    return hits, names[1] | points[1], points[2]
+    return ReasonTest(
+        hits,
+        names.counted | points.counted,
+        points.parts,
+    )
 
 
 def names_error(words: Any, fact: Deciding) -> BoolArray:
@@ -182,7 +209,7 @@ def pointed(
     known: list[Deciding],
     asked: BoolArray,
     task: Any,
-) -> Test:
+) -> ReasonTest:
     """Return the test whether each of n answers points at what decides (``known``).
     Numbers of items are exchanged only between questions whose encoding shows them,
     boxes between the others.
@@ -199,7 +226,7 @@ def pointed(
             known[row],
         )
 
-    return hits, asked, form
+    return ReasonTest(hits, asked, form)
 
 
 def stated_places(values: Sequence[Any]) -> tuple[FloatArray, IntArray]:
