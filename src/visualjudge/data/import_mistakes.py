@@ -649,11 +649,17 @@ def _relabelled(sides: Sequence[Outlined]) -> Iterator[Corrected]:
         (ours.labels, real.labels, ious >= SAME_PLACE)
         for (ours, real), ious in zip(sides, alike, strict=True)
     ):
-        named = [
-            [names.get(str(a), str(a)) for a in ours.labels]
-            for ours, _ in sides
-        ]
-        yield told, "fitted", _named(sides, named)
+        yield (
+            told,
+            "fitted",
+            _named(
+                sides,
+                [
+                    [names.get(str(a), str(a)) for a in ours.labels]
+                    for ours, _ in sides
+                ],
+            ),
+        )
     # also of predictions that lie nowhere near a truth
     first, second = (
         {str(a) for pair in sides for a in pair[side].labels} for side in (0, 1)
