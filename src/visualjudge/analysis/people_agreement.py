@@ -27,6 +27,10 @@ from visualjudge.analysis.image_sums import known
 from visualjudge.analysis.rating_table import COLUMNS
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alternative_annotator import alt_test
+from visualjudge.analysis.statistics.doubtful_scores import (
+    SUMMARY,
+    stands_for_none,
+)
 from visualjudge.analysis.statistics.rater_agreement import Level, alpha
 from visualjudge.analysis.statistics.score_agreement import Figure, image_groups
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
@@ -470,7 +474,6 @@ def alt_rows(
             images=np.unique(panel.images[rated]).size,
         )
         try:
-            _same_scale(panel.scores[i], panel.people)
             result = alt_test(
                 human,
                 _answers(panel.scores[i]),
@@ -478,6 +481,7 @@ def alt_rows(
                 epsilon=epsilon,
                 nominal=level == "nominal",
             )
+            _same_scale(panel.scores[i], panel.people)
             rows.append(
                 replace(
                     row,
@@ -504,8 +508,6 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
     """Raise an error if judge and people use different scales, such as 0 to 10 and 0 to
     1, since distances would be meaningless.
     """
-    if not people.size:
-        return
     low, high = np.nanmin(people), np.nanmax(people)
     least, most = np.nanmin(judge), np.nanmax(judge)
     if most > high + (high - low) or least < low - (high - low):
@@ -559,8 +561,22 @@ def agreement(
 
 
 def doubts(table: pl.DataFrame) -> Iterator[str]:
-    """Yield what tells that ratings are copied, misnamed or on another scale. Votes on
-    easy pairs are equal more often."""
+    """Yield what tells that ratings are copied, misnamed or on another scale, stand for
+    none, or sum up others. Votes on easy pairs are equal more often."""
+    yield from (
+        f"{name}: counts as {'a rater' if role == 'rater' else 'an item'}; remove rows "
+        "and columns of means or totals"
+        for role in ("item", "rater")
+        for name in table[role].unique().sort()
+        if SUMMARY.fullmatch(name)
+    )
+    yield from (
+        f"{name}: {number}"
+        for (name, _), own in table.group_by(
+            "rater", "dimension", maintain_order=True
+        )
+        for number in stands_for_none(own["score"].to_list())
+    )
     rated = pl.concat_str(
         "item", "source", "dimension", "score", separator="\0"
     )

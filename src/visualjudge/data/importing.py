@@ -532,10 +532,9 @@ def _add(
         and classes == (EACH,)
         and sample.truth is not None
     ):
-        by_label = sample.prediction.items_by_label()
         done.unasked += sum(
             len(items)
-            for label, items in by_label.items()
+            for label, items in sample.prediction.items_by_label().items()
             if label not in (sample.labels or ())
         )
     if sample.image is not None:
@@ -619,8 +618,14 @@ def _annotation(
         if interest is None
         else sample.prediction.only(interest)
     )
-    parts = source, sample.image_id, sample.key, *(interest or ())
-    name = _short(":".join(filter(None, parts)))
+    name = _short(
+        ":".join(
+            filter(
+                None,
+                (source, sample.image_id, sample.key, *(interest or ())),
+            )
+        )
+    )
     return Annotation(
         annotation_id=name,
         image_id=sample.image_id,
@@ -686,13 +691,12 @@ def doubts(task: str, done: Imported) -> Iterator[str]:
             "found; was the model run on them?"
         )
     if done.joined:
-        pairs = [
-            f"{ours!r} as {real!r}"
-            for ours, real in sorted(done.joined.items())
-        ]
         yield (
             "class names of predictions are read as those of the ground truth: "
-            f"{', '.join(pairs)}"
+            + ", ".join(
+                f"{ours!r} as {real!r}"
+                for ours, real in sorted(done.joined.items())
+            )
         )
     yield from done.notes[1:]
     if done.evaluated is not None and reversed_confidences(done.evaluated):

@@ -106,14 +106,6 @@ COLUMNS = Layout[Pairwise](
 )
 
 
-def _asked(pairwise: Pairwise) -> int | None:
-    return pairwise.accuracy.share.n or None
-
-
-def _images(pairwise: Pairwise) -> int | None:
-    return pairwise.accuracy.share.images or None
-
-
 def _macro(pairwise: Pairwise) -> float | None:
     """Return the mean over tasks, where it is not that of an only one."""
     only = pairwise.macro.value == pairwise.accuracy.shown.value
@@ -138,8 +130,18 @@ PAIRWISE = JudgeFigure(
     place=10,
     wide=True,
     headline=Layout[Pairwise](
-        Column(None, _asked, "Verdicts on pairs", number),
-        Column(None, _images, "Images", number),
+        Column(
+            None,
+            lambda row: row.accuracy.share.n or None,
+            "Verdicts on pairs",
+            number,
+        ),
+        Column(
+            None,
+            lambda row: row.accuracy.share.images or None,
+            "Images",
+            number,
+        ),
         Column(None, "accuracy.shown", "Accuracy (95 %)", with_ends),
         Column(None, _macro, "Accuracy (mean of tasks)", percent),
         Column(None, "kappa.value", "Cohen’s κ", number),

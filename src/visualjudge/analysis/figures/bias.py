@@ -32,7 +32,6 @@ from visualjudge.analysis.figures.figure_parts import (
     HOLM,
     NOTHING,
     UNADJUSTED,
-    Cells,
     Estimate,
     JudgeFigure,
     JudgeResult,
@@ -260,14 +259,6 @@ def _rows(judge: JudgeResult) -> tuple[Preference, ...]:
     return preferences(pairs if "truth" in judge.has else in_both_orders(pairs))
 
 
-def _leanings(judge: JudgeResult) -> Cells:
-    return {
-        row.leans_to: row.estimate
-        for row in judge[BIAS]
-        if row.estimate.value is not None
-    }
-
-
 def _preferred(rows: Sequence[Preference]) -> list[str]:
     """Say which preferences are proven, if any was tested."""
     proven = [
@@ -306,7 +297,11 @@ BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
             "Preference for one kind of option",
             "How much more often, in percentage points, the judge chooses this kind of option "
             "than it would without the preference (at most 50).",
-            _leanings,
+            lambda judge: {
+                row.leans_to: row.estimate
+                for row in judge[BIAS]
+                if row.estimate.value is not None
+            },
             "the questions asked cannot show a bias, or the order of the options is "
             "not known",
             "Preference in percentage points",

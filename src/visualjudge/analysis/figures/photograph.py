@@ -191,7 +191,6 @@ def _without(pairs: pl.DataFrame) -> Without | None:
     )
 
 
-FEW = f"not measured: fewer than {LEAST_QUESTIONS} questions"
 PHOTOGRAPH_STATES = {
     "needed": "needed",
     "not_needed": "not needed",
@@ -223,7 +222,10 @@ COLUMNS = Layout[Photograph](
         "state",
         "state",
         "The photograph is",
-        shown=lambda row: FEW if row.few else PHOTOGRAPH_STATES[row.state],
+        shown=lambda row: (
+            PHOTOGRAPH_STATES[row.state]
+            + f": fewer than {LEAST_QUESTIONS} questions" * row.few
+        ),
     ),
 )
 
