@@ -431,7 +431,7 @@ def sentence(model: Model) -> str:
         f"{model.name} answers {percent(cell['value'])} ({percents(cell['ci95'])}) of "
         f"{many(cell['n'], 'question')}"
         + f" about {many(cell['n_images'], 'image')}"
-        * (cell["n_images"] < cell["n"])
+        * bool(cell["n_images"] < cell["n"])
         + " rightly"
         + " in every rotation" * headline.label.startswith("circular")
         + f"; {beyond}."
