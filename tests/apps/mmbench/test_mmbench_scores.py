@@ -258,7 +258,7 @@ def test_missing_rotation_is_overlooked_under_vlmevalkit_rules(tmp_path):
     assert (got["invalid_groups"], got["n_groups"], got["n"]) == ([], 2, 3)
 
 
-def test_vlmevalkit_leaves_out_a_question_without_its_unrotated_row(tmp_path):
+def test_vlmevalkit_leaves_out_a_question_without_its_original_row(tmp_path):
     """Its circular evaluation goes through the rows whose index is the question's."""
     (first, a), (second, b) = rotated(1), rotated(2)
     del b[2]

@@ -203,7 +203,7 @@ def _groups(
 ) -> Iterator[Group]:
     """Yield one group per question, with its rotations. By the strict rules, only where
     the table holds rotations, of which none may be missing; by VLMEvalKit's, only the
-    unrotated row may not."""
+    original row may not."""
     strict = rules == "strict"
     if strict and not any(row.rotation for row in table.rows):
         return
