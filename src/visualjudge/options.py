@@ -45,10 +45,12 @@ def option(
     )
 
 
-def setting(default: Any, least: float | None = None) -> Any:
+def setting(default: Any, least: float | None = None, **more: Any) -> Any:
     """Declare a field that few need: on the command line it is given as ``--set
-    NAME=VALUE``."""
-    return field(default=default, metadata={"setting": True, "least": least})
+    NAME=VALUE``. ``more`` may hold ``most``, the largest value."""
+    return field(
+        default=default, metadata={"setting": True, "least": least, **more}
+    )
 
 
 class Options:
@@ -59,6 +61,7 @@ class Options:
         for option_field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, option_field.name)
             least = option_field.metadata.get("least")
+            most = option_field.metadata.get("most")
             if option_field.default == ():
                 several = (
                     (value,) if isinstance(value, str) else tuple(value or ())
@@ -67,6 +70,10 @@ class Options:
             if value is not None and least is not None and not value >= least:
                 raise UsageError(
                     f"`{option_field.name}` must be at least {least}, got {value}"
+                )
+            if value is not None and most is not None and not value <= most:
+                raise UsageError(
+                    f"`{option_field.name}` must be at most {most}, got {value}"
                 )
 
 
@@ -245,8 +252,8 @@ class Caps(Options):
     scoring_groups: int = setting(20, least=0)
     ranking_groups: int = setting(20, least=0)
     per_group: int = setting(5, least=0)
-    min_margin: float = setting(0.0, least=0)
-    """Minimum score difference of a pair; 0 = any difference."""
+    min_margin: float = setting(0.0, least=0, most=10)
+    """Minimum score difference of a pair, of 10 points; 0 = any difference."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -176,6 +176,12 @@ def test_the_studio_draws_the_item_of_the_option_that_the_judge_calls_worse(
     verdict = Verdict(
         "q", "AB", answer, "ok", "", criteria={"place": 2, "level": 2.0}
     )
-    reply = Reply("j", "pairwise", verdict, "", "", "", "", "", None, False, "")
-    drawn = [box["box"] for box in places(asked, [reply], (40, 40))[2:]]
+    reply = Reply(
+        *("j", "pairwise", verdict, "", "", "", "", ""),
+        size=None,
+        prose=False,
+        differs=False,
+        tokens="",
+    )
+    drawn = [box["box"] for box in places(asked, [reply])[2:]]
     assert drawn == [faults["AB".index(letters)][0].box]

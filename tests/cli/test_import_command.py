@@ -443,6 +443,7 @@ def test_an_import_without_any_ground_truth_fails(
         f"{scene}/gt.json: must contain ground truth for at least one image, got none"
         in err
     )
+    assert ("but crowds" in err) is bool(truth)
     assert not (scene / "data").exists()
 
 

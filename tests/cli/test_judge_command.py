@@ -572,3 +572,14 @@ def test_replies_of_which_none_can_be_read_are_shown(
         done = judge(tmp_path, dataset, *args, "--out", tmp_path / "run")
     assert ("no question was answered" in done.stderr) is (told is not None)
     assert (told or "") in done.stderr
+
+
+def test_what_a_content_filter_stopped_needs_no_more_tokens(
+    tmp_path: Path, dataset: Path
+) -> None:
+    server = ChaoticServer({}, text="", finish="content_filter")
+    with running(server):
+        args = ("--model", "m", "--base-url", server.url, "--type", "pairwise")
+        done = judge(tmp_path, dataset, *args, "--out", tmp_path / "run")
+    assert "content filter" in done.stderr
+    assert "--max-tokens" not in done.stderr

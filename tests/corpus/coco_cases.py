@@ -15,6 +15,7 @@ from corpus.workspace import (
     Json,
     coco_files,
     coco_gt,
+    coco_pred,
     coco_words,
     dump,
     gray,
@@ -295,6 +296,8 @@ def _two_folders(root: Path) -> None:
     gt["images"].append({**gt["images"][0], "id": 8, "file_name": "b/a.png"})
     gt["annotations"].append({**gt["annotations"][0], "id": 9, "image_id": 8})
     dump(root / "gt.json", gt)
+    pred = coco_pred()
+    dump(root / "pred.json", [*pred, {**pred[0], "image_id": 8}])
 
 
 def _panoptic(change: Any) -> Any:

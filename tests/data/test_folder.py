@@ -553,6 +553,9 @@ def test_a_range_of_scores_becomes_nought_to_ten(tmp_path: Path) -> None:
         assert [str(line) in one for one in found] == [True] * (
             line is not None
         )
+    assert [*DataFolder(root, (0, 1)).other_ranges([DET])] == []
+    (told,) = DataFolder(root, (0, 100)).other_ranges([DET])
+    assert "lowest tenth of `score_range` 0 100" in told
     entries = DataFolder(root, (0, 1)).entries(DET)
     assert sorted(one.final_score for one in entries) == [2.5, 10.0]
     outside = DataFolder(root, (0, 0.5))

@@ -23,11 +23,11 @@ RATES = {
 HANG_S = 600.0
 
 
-def completion(text: str) -> dict[str, object]:
+def completion(text: str, finish: str = "stop") -> dict[str, object]:
     """A chat completion of ``text``."""
     choice = {
         "index": 0,
-        "finish_reason": "stop",
+        "finish_reason": finish,
         "message": {"role": "assistant", "content": text},
     }
     usage = {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101}
@@ -52,11 +52,13 @@ class ChaoticServer:
         *,
         seed: int = 0,
         text: str = "A",
+        finish: str = "stop",
         delay_s: float = 0,
     ) -> None:
         self.rates = dict(rates)
         self.seed = seed
         self.text = text
+        self.finish = finish
         self.delay_s = delay_s
         self.did: Counter[str] = Counter()
         self.in_flight = 0
@@ -107,7 +109,7 @@ class ChaoticServer:
             )
         if fate == "connection" and request.transport is not None:
             request.transport.close()
-        return web.json_response(completion(self.text))
+        return web.json_response(completion(self.text, self.finish))
 
 
 @asynccontextmanager

@@ -223,12 +223,13 @@ def test_resume_lists_every_setting_that_differs_and_records_those_accepted(
     [
         (
             {"limit": 3, "swap": True},
-            r"asked was 21, now 6; verdicts not asked for was 0, now 15",
+            r"asked was 21, now 6; verdicts left out by filters, swap or repeats was "
+            r"0, now 15",
         ),
         (
             {},
-            r"swap was true, now false; asked was 21, now 13; verdicts not asked for "
-            r"was 0, now 8",
+            r"swap was true, now false; asked was 21, now 13; verdicts left out by "
+            r"filters, swap or repeats was 0, now 8",
         ),
     ],
 )

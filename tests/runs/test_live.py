@@ -133,7 +133,7 @@ def test_a_run_that_two_models_answered_counts_both(
     ]
     verdicts = list(RunFolder(tmp_path).verdicts().values())
     assert verdicts[0].served == Served("m-2024", "fp1")
-    assert "m is an alias, answered by m-2024" in caplog.text
+    assert "m was asked, m-2024 answered" in caplog.text
 
 
 def test_a_run_that_another_model_would_continue_asks_first(

@@ -148,6 +148,7 @@ OPTIONS = {
     "extractor": "--extractor-model",
     "prices": "--price",
     "score_range": "--score-range",
+    "tasks": "--task",
     "types": "--type",
 }
 """Of fields that are no option of the command, or have another name there."""

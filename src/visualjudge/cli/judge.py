@@ -210,8 +210,10 @@ def _finish(report: RunReport, out: Path, *, rubric: bool) -> None:
         )
         first = next(
             filter(None, replies),
-            "empty, as are all; a model that thinks may need --effort none, or more "
-            "--max-tokens",
+            "empty, as are all"
+            if causes["content filter"]
+            else "empty, as are all; a model that thinks may need --effort none, or "
+            "more --max-tokens",
         )
         notes[f"no question was answered; the first reply: {first[:300]}"] = (
             True

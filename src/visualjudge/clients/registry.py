@@ -104,7 +104,7 @@ class ClientConfig(
     base_url: str | None = None
     api_key: str | None = None
     timeout: PositiveFloat | None = None
-    temperature: float | None = Field(default=None, ge=0)
+    temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: PositiveInt | None = None
     seed: int | None = None
     top_p: float | None = Field(default=None, gt=0, le=1)

@@ -276,22 +276,26 @@ class DataFolder:
             key=lambda note: note.annotation_id,
         )
 
-    def other_ranges(self, tasks: Iterable[str]) -> list[str]:
-        """Return a line for each task whose scores look like a range of 0 to 1, 1 to 5
-        or 1 to 7.
+    def other_ranges(self, tasks: Iterable[str]) -> Iterator[str]:
+        """Yield a line for each task whose scores look like a range of 0 to 1, 1 to 5
+        or 1 to 7; of a stated range, if they lie in its lowest tenth.
         """
-        collected = []
-        for task in tasks if self.score_range is None else ():
+        for task in tasks:
             scores = [note.final_score for note in self.entries(task)] or [0]
             ends = min(scores), max(scores)
-            low, high = ends if ends in ((1, 5), (1, 7)) else (0, 1)
+            usual = self.score_range is None and ends in ((1, 5), (1, 7))
+            low, high = ends if usual else (0, 1)
             if len(scores) > 1 and 0 < ends[1] <= high:
-                collected.append(
-                    f"{task}: final_score: all {len(scores)} lie between {low:g} and "
-                    f"{high:g}, and were read as 0 (worst) to 10 (best); if {high:g} "
-                    f"is the best, build with `score_range` {low:g} {high:g}"
+                doubt = (
+                    f"between {low:g} and {high:g}, and were read as 0 (worst) to 10 "
+                    f"(best); if {high:g} is the best, build with `score_range` "
+                    f"{low:g} {high:g}"
+                    if self.score_range is None
+                    else f"in the lowest tenth of `score_range` "
+                    f"{self.score_range[0]:g} {self.score_range[1]:g}; is it that of "
+                    "the file?"
                 )
-        return collected
+                yield f"{task}: final_score: all {len(scores)} lie {doubt}"
 
     def annotations(self, task: str) -> Iterator[Annotation]:
         """Yield every valid annotation of ``task`` with its prediction, sorted by

@@ -139,8 +139,8 @@ class LiveEngine:
         stated = (now.model or asked).rpartition("/")[2]
         if own != stated or own.endswith("latest"):
             _log.warning(
-                "%s is an alias, answered by %s; it may move, name the snapshot to fix "
-                "it",
+                "%s was asked, %s answered: if it is an alias, which may move, name the "
+                "snapshot to fix it; if it is another model, name it in its place",
                 asked,
                 stated,
             )

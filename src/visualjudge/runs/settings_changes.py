@@ -63,7 +63,9 @@ def fallen_out(old: Fields, new: Fields, unasked: int) -> list[Change]:
         return []
     return [
         *(change for change in differences(old, new) if change.name in _ASKED),
-        Change("verdicts not asked for", accepted, unasked),
+        Change(
+            "verdicts left out by filters, swap or repeats", accepted, unasked
+        ),
     ]
 
 

@@ -67,6 +67,8 @@ def holding_itself() -> Any:
         (lambda: vj.adopt(5, "o"), "table"),
         (lambda: vj.adopt(iter([1]), "o"), "table: 0"),
         (lambda: vj.build("data", "o", min_margin=np.ma.masked), "min_margin"),
+        (lambda: vj.build("data", "o", min_margin=30), "min_margin. must be at most 10"),
+        (lambda: vj.client("api", model="m", temperature=70), "temperature"),
         (lambda: vj.build("data", "o", score_range=(0, np.inf)), "score_range"),
         (lambda: vj.build("data", "o", seed=np.ma.array([1, 2])), "seed"),
         (lambda: vj.read_reply("tie", "pairwise", ties=iter(["tie"])), "ties"),

@@ -542,8 +542,9 @@ def distinct(table: Table, drop: bool) -> list[Answered]:
     again: list[Row] = []
     order = "the order shown (`columns` order=NAME), " if table.pairs else ""
     how = (
-        f"name a column that tells them apart: {order}the repeat (`columns` "
-        "repeat=NAME) or the item (`columns` item=NAME)"
+        f"name a column that tells them apart: {order}the judge (`columns` "
+        "judge=NAME), the repeat (`columns` repeat=NAME) or the item (`columns` "
+        "item=NAME)"
     )
     for answered in table.answered():
         reply = answered.reply
