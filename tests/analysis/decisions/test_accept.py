@@ -20,6 +20,7 @@ from visualjudge.analysis.decisions.accept import (
     accept,
     chosen_score,
     marked,
+    score_bounds,
 )
 from visualjudge.analysis.load import load_study
 from visualjudge.analysis.study_table import Study
@@ -88,6 +89,21 @@ def test_a_base_rate_moves_the_score_as_the_mix_does() -> None:
     assert rare < same < common
 
 
+def test_of_a_known_base_rate_accepting_all_has_exactly_that_share() -> None:
+    few = cases(60, 0.3, base_rate=0.02)
+    assert few.bound(-np.inf) == (0.02, 0.02)
+    assert chosen_score(few, 0.02).threshold == few.score.min()
+    strict = few.only(few.score > few.score.min()).bound(5.0)
+    assert strict[0] < strict[1] < few.bound(3.0)[1] < 0.02
+
+
+def test_only_scores_that_were_tested_have_a_bound() -> None:
+    bounds = [*score_bounds(cases(600, 0.3), 0.05).values()]
+    failed = next(k for k, bound in enumerate(bounds) if bound > 0.05)  # type: ignore[operator]
+    assert None not in bounds[:failed]
+    assert {*bounds[failed + 1 :]} == {None}
+
+
 def judged(*groups: tuple[float, int, bool]) -> Cases:
     """Predictions of one image each: (score, number of them, whether they are bad)."""
     score = np.concatenate([np.full(n, score) for score, n, _ in groups])
@@ -146,10 +162,10 @@ def test_images_that_are_named_are_those_of_a_score_that_can_be_chosen() -> (
         later = cases(needed - 80, 0.3, seed=100 + seed)
         image, *columns = (
             np.concatenate([getattr(part, name) for part in (pilot, later)])
-            for name in ("image", "score", "bad", "weight")
+            for name in ("image", "score", "bad")
         )
         image[pilot.image.size :] += 80
-        kept.append(chosen_score(Cases(image, *columns), 0.05).threshold)
+        kept.append(chosen_score(Cases(image, *columns, None), 0.05).threshold)
     assert len(kept) > 20
     assert sum(score is not None for score in kept) > len(kept) / 3
 

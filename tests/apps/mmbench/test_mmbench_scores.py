@@ -193,6 +193,16 @@ def test_workbook_with_a_bad_index_is_refused(tmp_path, lines, says):
         read_predictions(tmp_path / "p.xlsx")
 
 
+def test_a_row_may_be_there_twice_but_not_with_two_replies(tmp_path):
+    path = tmp_path / "p.jsonl"
+    lines = [f'{{"index": 1, "prediction": "{letter}"}}\n' for letter in "AAB"]
+    path.write_text("".join(lines[:2]))
+    assert read_predictions(path)[0] == {1: "A"}
+    path.write_text("".join(lines))
+    with pytest.raises(InvalidRecord, match=r"line 3: .*another reply"):
+        read_predictions(path)
+
+
 def test_file_that_is_no_workbook_is_refused(tmp_path):
     (tmp_path / "p.xlsx").write_text("index,prediction\n")
     with pytest.raises(DataError, match="must be a workbook"):

@@ -13,10 +13,13 @@ upper bound for the effective number of independent cases (Korn & Graubard 1998)
 of the 5 % belongs to the score that accepts 15 % of the predictions, half to the one
 that accepts 40 %. What a test has is passed on to the next score if it succeeds and is
 lost if not (the fallback procedure, Wiens 2003). So a usable range is reached although
-the strictest scores are the bad ones.
+the strictest scores are the bad ones. Of all scores whose test succeeds, with 95 %
+confidence each keeps the risk.
 
 With a base rate, bad predictions are weighted to that share of all: a study of
-controlled errors has more of them than the predictions to accept.
+controlled errors has more of them than the predictions to accept. The rate is taken as
+known; the bound is that of the ratio of the share of bad ones that are accepted to that
+of good ones, from a bound of each (MOVER-R, Newcombe 2016).
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any
@@ -32,7 +35,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.estimate import LEVEL, ratio, share_ends
+from visualjudge.analysis.estimate import LEVEL, divided, shares, sums
 from visualjudge.analysis.figure_text import number, percent, plain_name
 from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.table_layout import Layout, grid, named
@@ -52,6 +55,11 @@ STARTS = (0.15, 0.4)
 STEPS = 30
 MOST_IMAGES = 100_000
 ALL = "all"
+KEEPS = (
+    "Bad, at most: as tested, from the strictest score on, until a test fails; –: not "
+    "tested. Each score with at most {} keeps the promise, also if you choose it after "
+    "reading this; no other score does."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,8 @@ class AcceptedPart:
     accepted: float
     bad_accepted: float | None
     bound: float | None
-    """Upper bound of ``bad_accepted`` by image, 95 % one-sided."""
+    """Upper bound of ``bad_accepted`` by image, one-sided: 95 %, or of the level at which
+    the score was tested; None if it was not."""
     recall: float | None
     predictions: int
     images: int
@@ -103,8 +112,8 @@ class Acceptance:
     """The answer of ``accept``: a score for each task or, if ``pooled``, one for all.
 
     ``parts`` are the figures at these scores, of all predictions if ``pooled``, and of
-    each task and its error types; ``curve`` those at other scores. ``tasks`` are the
-    tasks studied.
+    each task and its error types; ``curve`` those at all scores that may be chosen.
+    ``tasks`` are the tasks studied.
     """
 
     judge: str
@@ -120,14 +129,12 @@ class Acceptance:
     @property
     def thresholds(self) -> dict[str, float]:
         """The score of each task that has one."""
-        scores = {
-            row.task: row.threshold
+        return {
+            task: row.threshold
             for row in self.chosen
             if row.threshold is not None
+            for task in (self.tasks if row.task == ALL else (row.task,))
         }
-        if ALL in scores:
-            return dict.fromkeys(self.tasks, scores[ALL])
-        return scores
 
     @property
     def sentence(self) -> str:
@@ -136,7 +143,7 @@ class Acceptance:
         weighted = (
             ""
             if self.base_rate is None
-            else f"; weighted as if {percent(self.base_rate)} of all were bad"
+            else f"; given that {percent(self.base_rate)} of all are bad"
         )
         promise = (
             f"{each}at most {percent(self.risk)} of the accepted predictions are bad "
@@ -177,10 +184,9 @@ class Acceptance:
         rows = [row for row in self.parts if row.part in self.tasks]
         broken = [row for row in rows if (row.bad_accepted or 0.0) > self.risk]
         if broken:
-            shares = _listed(
+            yield "By task more are bad: " + _listed(
                 (row.part, percent(row.bad_accepted)) for row in broken
             )
-            yield f"By task more are bad: {shares}"
         unproven = [
             row.part
             for row in rows
@@ -201,13 +207,18 @@ class Acceptance:
         tasks = [row for row in self.parts if row.part in self.tasks]
         tables = [grid(PART, tasks)] if tasks else []
         if len(self.chosen) == 1:
-            scores = {
-                row.threshold: row for row in (*self.curve, *self.parts[:1])
-            }
+            rows = [
+                row
+                for k, row in enumerate(self.curve)
+                if k % 3 == 0
+                or row.threshold == self.chosen[0].threshold
+                or (row.bound or 0) > self.risk
+            ]
             tables.append(
                 grid(
                     PART,
-                    [scores[score] for score in sorted(scores, reverse=True)],
+                    rows,
+                    notes=[KEEPS.format(percent(self.risk))],
                     hidden=("part", "predictions"),
                 )
             )
@@ -308,14 +319,14 @@ def accept(
     curve: list[AcceptedPart] = []
     for name in (ALL,) if pooled else tasks:
         rows = table if pooled else table.filter(task=name)
-        alone = len(tasks) == 1
         cases = Cases.of(rows, bad_below, base_rate)
-        choice = chosen_score(cases, risk, ALL if alone else name)
+        choice = chosen_score(cases, risk, ALL if len(tasks) == 1 else name)
         chosen.append(choice)
         if choice.threshold is not None:
             parts += _parts(rows, cases, choice.threshold, choice.task)
         curve += [
-            cases.part(choice.task, score) for score in cases.quantiles(11)
+            replace(cases.part(choice.task, score), bound=bound)
+            for score, bound in score_bounds(cases, risk).items()
         ]
     return Acceptance(
         study.runs[0].name,
@@ -332,46 +343,57 @@ def accept(
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """Predictions: their image (0, 1, …), score (−∞ without one), whether bad, and
-    weight, (n,) each.
+    """Predictions: their image (0, 1, …), score (−∞ without one) and whether bad, (n,)
+    each; ``base_rate`` is the share of bad ones where they are to be accepted, None if
+    it is that of these.
     """
 
     image: IntArray
     score: FloatArray
     bad: BoolArray
-    weight: FloatArray
+    base_rate: float | None
 
     @classmethod
     def of(
         cls, table: pl.DataFrame, bad_below: float, base_rate: float | None
     ) -> Cases:
         bad = (table["truth"] < bad_below).to_numpy()
-        share = float(bad.mean())
-        weight = np.ones(bad.size)
-        if base_rate is not None:
-            if share in (0.0, 1.0):
-                words = "none" if share == 0 else "all"
-                raise DataError(
-                    f"`base_rate`: must have good and bad predictions, but {words} of "
-                    f"{bad.size} are below {bad_below:g}"
-                )
-            weight = np.where(
-                bad, base_rate / share, (1 - base_rate) / (1 - share)
+        if base_rate is not None and bad.all() == bad.any():
+            words = "all" if bad.all() else "none"
+            raise DataError(
+                f"`base_rate`: must have good and bad predictions, but {words} of "
+                f"{bad.size} are below {bad_below:g}"
             )
         return cls(
             table["cluster"].rank("dense").to_numpy().astype(np.int64) - 1,
             table["score"].fill_null(-math.inf).to_numpy(),
             bad,
-            weight,
+            base_rate,
+        )
+
+    @property
+    def weight(self) -> FloatArray:
+        """Weights with which the base rate of them are bad, (n,)."""
+        if self.base_rate is None:
+            return np.ones(self.bad.size)
+        share = float(self.bad.mean())
+        return np.where(
+            self.bad,
+            self.base_rate / share,
+            (1 - self.base_rate) / (1 - share),
         )
 
     def only(self, rows: BoolArray) -> Cases:
-        """Return some of the predictions, with their weights."""
+        """Return some of the predictions, with their own base rate."""
+        weight = self.weight[rows]
+        bad = self.bad[rows]
         return Cases(
             np.unique(self.image[rows], return_inverse=True)[1],
             self.score[rows],
-            self.bad[rows],
-            self.weight[rows],
+            bad,
+            None
+            if self.base_rate is None or bad.all() == bad.any()
+            else float(weight[bad].sum() / weight.sum()),
         )
 
     def score_at(self, share: float) -> float:
@@ -382,39 +404,41 @@ class Cases:
             np.quantile(self.score, 1 - share, method="inverted_cdf")
         )
 
-    def quantiles(self, count: int) -> list[float]:
-        """Return scores from the strictest to the most lenient."""
-        scores = np.unique(self.score[np.isfinite(self.score)])
-        shares = np.linspace(0, 1, count)
-        at = (
-            np.quantile(scores, shares, method="inverted_cdf")
-            if scores.size
-            else scores
-        )
-        return sorted({as_printed(score) for score in at}, reverse=True)
-
     def bound(
         self, threshold: float, tail: float = LEVEL
     ) -> tuple[float, float]:
         """Return the share of bad predictions among those from ``threshold``, and its
         upper bound by image, of level 1 − ``tail``.
         """
-        weight = self.weight * (self.score >= threshold)
-        bad = np.bincount(self.image, weight * self.bad).astype(np.float64)
-        accepted = np.bincount(self.image, weight).astype(np.float64)
-        value, spread = ratio(bad[accepted > 0], accepted[accepted > 0])
-        if not bad.any():
-            # One more bad prediction would weigh as much as any; a hundred images
-            # without one bound only what they could have shown.
-            heaviest = (
-                float(self.weight[self.bad].max()) if self.bad.any() else 1.0
+        accepted = self.score >= threshold
+        if self.base_rate is None:
+            result = shares(
+                sums(self.image, (accepted & self.bad).astype(float), 0),
+                sums(self.image, accepted.astype(float), 0),
+                tail=tail,
             )
-            cases = min(float(spread.effective[0]), weight.sum() / heaviest)
-            return 0.0, 1 - tail ** (1 / max(cases, 1e-9))
-        cases_cap = np.array([weight.sum() ** 2 / (weight**2).sum()])
-        return float(value[0]), float(
-            share_ends(value, spread, cases_cap, tail)[1][0]
+            return float(result.value[0]), float(result.high[0])
+        if accepted.all():
+            return self.base_rate, self.base_rate
+        bad, good = (
+            shares(
+                sums(self.image, (accepted & part).astype(float), 0),
+                sums(self.image, part.astype(float), 0),
+                tail=tail,
+            )
+            for part in (self.bad, ~self.bad)
         )
+        product = bad.value * good.value
+        above = bad.high * (2 * bad.value - bad.high)
+        below = good.low * (2 * good.value - good.low)
+        root = np.sqrt(np.maximum(product**2 - above * below, 0))
+        ratios = np.append(
+            divided(bad.value, good.value, np.inf),
+            divided(product + root, below, np.inf),
+        )
+        rest = 1 - self.base_rate
+        value, high = (1 - rest / (rest + self.base_rate * ratios)).tolist()
+        return value, high
 
     def part(self, name: str, threshold: float) -> AcceptedPart:
         """Return the figures of accepting from ``threshold``."""
@@ -436,45 +460,47 @@ class Cases:
 def as_printed(score: np.floating[Any]) -> float:
     """Return the greatest number of four digits that is not above a score, so that the
     printed threshold accepts what was counted."""
-    exact = repr(float(score))
-    return float(Context(4, ROUND_FLOOR).create_decimal(exact))
+    return float(Context(4, ROUND_FLOOR).create_decimal(repr(float(score))))
+
+
+def score_bounds(cases: Cases, risk: float) -> dict[float, float | None]:
+    """Return the scores that may be chosen, from strict to lenient, and the bound of
+    each at the level of its test; None where no level is left to test it.
+    """
+    steps = np.linspace(STARTS[0], 1, STEPS)
+    levels = dict.fromkeys(map(cases.score_at, steps), 0.0)
+    for start in map(cases.score_at, STARTS):
+        levels[start] = levels.get(start, 0.0) + LEVEL / len(STARTS)
+    bounds: dict[float, float | None] = {}
+    level = 0.0
+    for score in sorted(filter(math.isfinite, levels), reverse=True):
+        level += levels[score]
+        bound = cases.bound(score, level)[1] if level else None
+        bounds[score] = bound
+        if bound is not None and bound > risk:
+            level = 0.0
+    return bounds
 
 
 def chosen_score(cases: Cases, risk: float, task: str = ALL) -> Chosen:
     """Return the lowest score whose test succeeds, from strict to lenient."""
-    shares = np.linspace(STARTS[0], 1, STEPS)
-    levels = dict.fromkeys(map(cases.score_at, shares), 0.0)
-    for share in STARTS:
-        start = cases.score_at(share)
-        levels[start] = levels.get(start, 0.0) + LEVEL / len(STARTS)
-    scores = sorted(
-        (score for score in levels if math.isfinite(score)), reverse=True
-    )
-    chosen = None
-    level = 0.0
-    for score in scores:
-        level += levels[score]
-        if level and cases.bound(score, level)[1] <= risk:
-            chosen = score
-        else:
-            level = 0.0
-    needed = (
-        _images_needed(cases, risk, filter(levels.get, scores))
-        if chosen is None
-        else None
-    )
-    return Chosen(task, chosen, needed)
+    kept = [
+        score
+        for score, bound in score_bounds(cases, risk).items()
+        if bound is not None and bound <= risk
+    ]
+    if kept:
+        return Chosen(task, min(kept))
+    return Chosen(task, None, _images_needed(cases, risk))
 
 
-def _images_needed(
-    cases: Cases, risk: float, scores: Iterable[float]
-) -> int | None:
+def _images_needed(cases: Cases, risk: float) -> int | None:
     """Return how many such images the score needs that needs the fewest of those at
     which a sequence starts; None if none has a smaller share of bad predictions.
     """
     images = int(cases.image.max()) + 1
     needed = math.inf
-    for score in scores:
+    for score in filter(math.isfinite, map(cases.score_at, STARTS)):
         share, bound = cases.bound(score, LEVEL / len(STARTS))
         if share < risk:
             # the width shrinks with the root of the images, or with them where none is
@@ -502,9 +528,6 @@ def _parts(
                 (value if column == "task" else f"{within}error type {value}"),
                 threshold,
             )
-
-
-COLUMNS = ("task", "image", "annotation", "classes", "source", "score")
 
 
 def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
@@ -538,7 +561,19 @@ def marked(acceptance: Acceptance, study: Study) -> pl.DataFrame:
     )
     return (
         predictions_of(study)
-        .select(*COLUMNS, "id", accepted=reason.is_null(), reason=reason)
+        .select(
+            *(
+                "task",
+                "image",
+                "annotation",
+                "classes",
+                "source",
+                "score",
+                "id",
+            ),
+            accepted=reason.is_null(),
+            reason=reason,
+        )
         .sort("task", "image", "annotation", "classes")
     )
 
