@@ -98,6 +98,18 @@ def test_page_loads_nothing_and_escapes_everything(run: Path) -> None:
     assert 'class="badge">simulated<' in text
 
 
+def test_commands_of_a_page_work_where_it_says(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It prints no absolute path, so the folder of the runs is named."""
+    where = f"studio run</code> (in the folder {run.parent.name})"
+    text = page(analyse([run]))
+    assert where in text and str(run) not in text
+    monkeypatch.chdir(run.parent)
+    text = page(analyse([run.name]))
+    assert "studio run</code></p>" in text
+
+
 def test_image_outside_the_dataset_is_not_shown(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
     questions = [

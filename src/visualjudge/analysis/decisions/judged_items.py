@@ -206,9 +206,8 @@ def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
     """
     named = pl.col("sources").list.drop_nulls()
     verdicts = verdicts.filter(named.list.n_unique() > 1)
-    parts = []
-    for side in range(max(verdicts["options"].to_list(), default=1)):
-        parts.append(
+    return pl.concat(
+        [
             verdicts.filter(pl.col("options") > side).select(
                 "cluster",
                 "task",
@@ -226,8 +225,9 @@ def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
                 ),
                 level=_above_others(side),
             )
-        )
-    return pl.concat(parts)
+            for side in range(max(verdicts["options"].to_list(), default=1))
+        ]
+    )
 
 
 def _beaten(column: str, letter: str) -> pl.Expr:

@@ -141,17 +141,21 @@ class PairAnswer:
     @property
     def _by_task(self) -> str:
         """Name the tasks that differ from the whole."""
-        parts = []
-        if len(self.tasks) > 1:
-            for name, word in (("yes", "yes in"), ("no", "no in")):
-                own = [
-                    plain_name(task.task)
-                    for task in self.tasks
-                    if task.state == name
-                ]
-                if own:
-                    parts.append(f"{word} {listed(own, NAMED)}")
-        return f"; by task: {', '.join(parts)}" if parts else ""
+        of_state = {
+            state: [
+                plain_name(task.task)
+                for task in self.tasks
+                if task.state == state
+            ]
+            for state in ("yes", "no")
+        }
+        parts = [
+            f"{state} in {listed(own, NAMED)}"
+            for state, own in of_state.items()
+            if own
+        ]
+        named = parts and len(self.tasks) > 1
+        return f"; by task: {', '.join(parts)}" if named else ""
 
 
 _BESIDE: dict[Level, str] = {

@@ -31,6 +31,7 @@ from visualjudge.analysis.estimate import (
 from visualjudge.analysis.figures.figure_parts import (
     HOLM,
     NOTHING,
+    UNADJUSTED,
     Estimate,
     JudgeFigure,
     JudgeResult,
@@ -262,16 +263,16 @@ def _preferred(rows: Sequence[Preference]) -> list[str]:
     """Say which preferences are proven, if any was tested."""
     proven = [
         f"{'prefers' if (row.estimate.value or 0) > 0 else 'avoids'} {row.leans_to} "
-        f"by {number(100 * abs(row.estimate.value or 0), 1)} points"
+        f"by {number(100 * abs(row.estimate.value or 0), 1)} percentage points"
         for row in rows
         if row.flagged
     ]
+    tested = [row.leans_to for row in rows if row.p_holm is not None]
     words = (
         f"It {listed(proven)}"
         if proven
-        else "Tested together, no preference for a place or a kind of option is proven"
+        else f"No preference is proven (Holm) for {listed(tested)}"
     )
-    tested = any(row.p_holm is not None for row in rows)
     return [f"{words}."] if tested else []
 
 
@@ -294,8 +295,8 @@ BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
         estimates_of_judges(
             "leanings",
             "Preference for one kind of option",
-            "How much more often, in points, the judge chooses this kind of option than it "
-            "would without the preference (at most 50).",
+            "How much more often, in percentage points, the judge chooses this kind of option "
+            "than it would without the preference (at most 50).",
             lambda judge: {
                 row.leans_to: row.estimate
                 for row in judge[BIAS]
@@ -303,7 +304,8 @@ BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
             },
             "the questions asked cannot show a bias, or the order of the options is "
             "not known",
-            "Preference in points",
+            "Preference in percentage points",
+            UNADJUSTED,
         ),
     ),
 )

@@ -391,7 +391,7 @@ TASK_GAP = Layout[TaskGap](
     *as_named("p", "p_holm"),
 )
 MEASURES = {
-    "accuracy": "accuracy, in points",
+    "accuracy": "accuracy, in percentage points",
     "spearman": "ρ with the truth",
     "mae": "mean error, on the scale {}",
 }
