@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import openpyxl
 import pytest
@@ -24,6 +25,7 @@ from visualjudge.apps.mmbench.report_page import page
 from visualjudge.apps.mmbench.scores import (
     Model,
     accuracy_table,
+    better_table,
     comparisons,
     lines,
     scores,
@@ -558,6 +560,14 @@ def test_a_model_is_better_where_its_lead_is_proven_on_the_same_questions(
     ]
     a_b, a_c, b_c = comparisons(models)
     assert (a_b["better"], a_c["better"], b_c["better"]) == ("a", None, "c")
+    assert "file there twice" not in better_table(models).text()
+    copy = replace(models[2], name="d")
+    (told,) = (
+        note
+        for note in better_table([*models, copy]).notes
+        if "file there twice" in note
+    )
+    assert told.startswith("c and d gave the same reply")
     assert a_b["difference"] == pytest.approx(12 / 30)
     assert b_c["difference"] == pytest.approx(-10 / 30)
     assert a_b["p_holm"] == pytest.approx(3 * a_b["p"])

@@ -281,10 +281,9 @@ def _task(
         pairs,
         guessed(pairwise_asked(own, 0)),
         order_shown=study.runs[run].order_shown,
-        truth=not study.lacks_truth(run),
     )
     place = preference(
-        (in_both_orders(pairs) if study.lacks_truth(run) else pairs).filter(
+        (in_both_orders(pairs) if own.lacks_truth(0) else pairs).filter(
             "usable"
         ),
         "position",

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.answers import is_tie
+from visualjudge.analysis.answers import has_truth, is_tie
 from visualjudge.analysis.estimate import DECIMALS, renumbered
 from visualjudge.analysis.separation import Comparisons
 from visualjudge.analysis.source_groups import placed, places_of
-from visualjudge.analysis.study_table import Study, has_truth, ordered
+from visualjudge.analysis.study_table import Study, ordered
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, IntArray
 

@@ -38,7 +38,7 @@ from visualjudge.analysis.statistics.score_bar import (
     state,
     tail_of,
 )
-from visualjudge.analysis.study_table import Study, has_truth
+from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 
 NAMED = 3
@@ -168,7 +168,7 @@ _BESIDE: dict[Level, str] = {
 def pair_answer(study: Study, run: int, bar: Bar) -> PairAnswer:
     """Return the answer from a judge's choices in pairs whose better option is
     known."""
-    known = study.kind(run, "pairwise", CHOSEN).filter(has_truth())
+    known = study.kind(run, "pairwise", CHOSEN).drop_nulls("right")
     parts = by_task(known)
     tail = tail_of(part["cluster"].n_unique() for _, part in parts)
     tasks = tuple(_of(part, name, bar, tail) for name, part in parts)

@@ -7,7 +7,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from visualjudge.analysis.answers import as_dealt, letters_dealt
+from visualjudge.analysis.answers import (
+    as_dealt,
+    letters_dealt,
+    where_known,
+)
 from visualjudge.analysis.figures.bias import (
     BIAS,
     PREFERENCE,
@@ -18,6 +22,7 @@ from visualjudge.analysis.figures.bias import (
 from visualjudge.analysis.figures.figure_parts import (
     ACCURACY,
     ESTIMATE,
+    PAIRED,
     Column,
     JudgeFigure,
     JudgeResult,
@@ -45,20 +50,20 @@ def pairwise_figures(
     chance: float = OF_TWO,
     *,
     order_shown: bool = True,
-    truth: bool = True,
 ) -> Pairwise:
-    """The headline of the pairwise questions; ``truth``: whether the right answers are
-    known. ``position_p`` is the exact binomial test of A against ½.
+    """The headline of the pairwise questions. ``position_p`` is the exact binomial test
+    of A against ½.
     """
     dealt = letters_dealt(pairs)
-    questions = pairs["question"].n_unique()
+    known = where_known(pairs)
+    questions = known["question"].n_unique()
     ties = int(pairs["tie"].sum() or 0)
     result = Pairwise(
-        accuracy=accuracy(pairs),
+        accuracy=accuracy(known),
         questions=questions,
         chance=chance,
-        constant=constant_answer(pairs)
-        if dealt and (order_shown or questions == pairs.height)
+        constant=constant_answer(known)
+        if dealt and (order_shown or questions == known.height)
         else None,
         position_p=binomial_p(
             int(pairs["said_first"].sum() or 0),
@@ -66,18 +71,17 @@ def pairwise_figures(
         ),
         swap=swap_figures(both_orders(pairs)),
         ties=ties / int(pairs["usable"].sum()) if ties else None,
-        macro=macro(pairs),
-        kappa=kappa_with_truth(as_dealt(pairs, "answer", "text", dealt=dealt)),
+        macro=macro(known),
+        kappa=kappa_with_truth(as_dealt(known, "answer", "text", dealt=dealt)),
     )
-    return result if truth else result.without_truth
+    return result.without_truth if known["right"].null_count() else result
 
 
 def _rows(judge: JudgeResult) -> Pairwise:
     result = pairwise_figures(
-        judge.pairs,
+        judge.study.kind(judge.index, "pairwise", PAIRED),
         judge.chance,
         order_shown=judge.run.order_shown,
-        truth="truth" in judge.has,
     )
     position = next(row for row in judge[BIAS] if row.feature == "position")
     return replace(result, position=position)

@@ -211,7 +211,8 @@ def swap_figures(pairs: pl.DataFrame) -> Swap:
     names = ("usable", "consistent", "both_right", "withheld")
     values = {name: pl.col(name) for name in names}
     values |= {
-        "n": pl.col("consistent").is_not_null(),
+        "n": pl.col("both_right").is_not_null()
+        | pl.col("both_right").is_null().all(),
         "told": ~pl.col("withheld"),
     }
     sums = image_sums(pairs, [], values)

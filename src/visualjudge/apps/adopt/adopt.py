@@ -29,7 +29,13 @@ from visualjudge.apps.adopt.roles import roles_of
 from visualjudge.apps.adopt.row_shifts import misfit
 from visualjudge.apps.adopt.write import DATASET, write_study
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.records import FAILED, TURNED, Answer, Verdict
+from visualjudge.core.records import (
+    FAILED,
+    TURNED,
+    UNKNOWN,
+    Answer,
+    Verdict,
+)
 
 # Columns of graders that say that a judgement failed, and their cells where it did not.
 FAILURES = re.compile("fail|error|invalid", re.IGNORECASE)
@@ -237,7 +243,7 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         else "no column"
     )
     split = sum(
-        entry.item.answer == "tie" and len({*entry.item.votes}) > 1
+        entry.item.answer == UNKNOWN and len(entry.item.votes) > 1
         for entry in judged
     )
     summed = [
@@ -265,9 +271,8 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         "compare a model with itself": table.pairs and alone,
         "truth: no column; accuracy is not measured (`columns` truth=NAME; without "
         "answers, visualjudge label draws questions for people)": table.without_truth,
-        f"truth: {pluralize(split, 'row')} on which people are split, which counts as a "
-        "tie: a judge that chooses is wrong there, so accuracy is lower than beside an "
-        "odd number of people": "truth" not in columns and split,
+        f"truth: {pluralize(split, 'row')} on which people are split, which has no truth: "
+        "accuracy leaves it out": split,
         f"{verdict}: {pluralize(failed, 'row')} without a verdict that can be read, "
         "which count as failed replies": failed,
         f"{columns.get('item')}: {pluralize(len(table.in_several), 'name')} in several "
