@@ -539,6 +539,10 @@ COPIED: dict[str, tuple[Callable[[list[int]], list[float]], str | None]] = {
         ],
         "ben: -1 in 3 of 30 rows, and 1 to 5 in the others",
     ),
+    "0 for none": (
+        lambda first: [0 if k % 9 == 4 else n for k, n in enumerate(first)],
+        "ben: 0 in 3 of 30 ratings, all others from 1 on",
+    ),
     "ages": (lambda first: [20 + n for n in first], "ben: up to 25, all"),
 }
 
@@ -564,6 +568,24 @@ def test_ratings_that_are_copied_or_on_another_scale_are_told(
     texts = [str(row.message) for row in recwarn]
     assert bool(texts) == (told is not None)
     assert told is None or told in texts[0]
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_zero_of_all_raters_on_the_same_items_is_told(
+    shift: int, recwarn: pytest.WarningsRecorder
+) -> None:
+    """Where 0 is a score, raters who differ elsewhere differ there too."""
+    rows = [
+        (str(k), "m", rater, "q", float(score))
+        for n, rater in enumerate(("ann", "ben"))
+        for k in range(30)
+        for score in [0 if (k + n * shift) % 9 == 4 else 1 + (k * (n + 1)) % 5]
+    ]
+    agreement(pl.DataFrame(rows, [*COLUMNS], orient="row"))
+    told = [
+        "0 from all raters of 3 items" in str(row.message) for row in recwarn
+    ]
+    assert told == [True] * (not shift)
 
 
 def test_means_among_items_and_raters_are_told(

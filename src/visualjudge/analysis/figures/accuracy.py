@@ -116,17 +116,6 @@ def _macro(pairwise: Pairwise) -> float | None:
     return None if only or pairwise.accuracy.none else pairwise.macro.value
 
 
-def _of_read(pairwise: Pairwise) -> float | None:
-    """Return the accuracy of the replies that could be read, where some could not."""
-    return pairwise.accuracy.parsed.value if pairwise.accuracy.failed else None
-
-
-def _same_of_read(pairwise: Pairwise) -> float | None:
-    return (
-        pairwise.swap.consistency_parsed if pairwise.accuracy.failed else None
-    )
-
-
 PAIRWISE = JudgeFigure(
     "pairwise",
     _rows,
@@ -149,11 +138,25 @@ PAIRWISE = JudgeFigure(
         Column(None, "accuracy.shown", "Accuracy (95 %)", with_ends),
         Column(None, _macro, "Accuracy (mean of tasks)", percent),
         Column(None, "kappa.value", "Cohen’s κ", number),
-        Column(None, _of_read, "Accuracy without failed replies", percent),
+        Column(
+            None,
+            lambda row: (
+                row.accuracy.parsed.value if row.accuracy.failed else None
+            ),
+            "Accuracy without failed replies",
+            percent,
+        ),
         Column(None, "constant", "Best constant answer", percent),
         Column(None, "accuracy.answered_a", "Answered A", percent),
         Column(None, "ties", "Answered tie", percent),
         Column(None, "swap.consistency.value", "Same when swapped", percent),
-        Column(None, _same_of_read, "Same, without failed replies", percent),
+        Column(
+            None,
+            lambda row: (
+                row.swap.consistency_parsed if row.accuracy.failed else None
+            ),
+            "Same, without failed replies",
+            percent,
+        ),
     ),
 )
