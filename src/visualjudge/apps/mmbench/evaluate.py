@@ -156,17 +156,13 @@ def evaluate(
             "split?)"
         )
     kit = rules == "vlmevalkit"
-    wanted = [
-        row
-        for row in table.rows
-        if (row.index in predictions if kit else row.answer)
-    ]
     scored = {
         row.index: replace(
             _score(row, predictions.get(row.index), rules, matched or {}),
             image=table.image_text(row),
         )
-        for row in wanted
+        for row in table.rows
+        if (row.index in predictions if kit else row.answer)
     }
     return Evaluation(
         rules,

@@ -118,9 +118,10 @@ def read_workbook(path: str | Path) -> list[Json]:
             f"{file}: must be a sheet (.xlsx, .tsv, .json) or the .jsonl that `mmbench "
             "infer` wrote"
         )
-    rows = (row for row in workbook_rows(file, formulas=True) if row)
     return [
-        {name.strip(): value for name, value in row.items()} for row in rows
+        {name.strip(): value for name, value in row.items()}
+        for row in workbook_rows(file, formulas=True)
+        if row
     ]
 
 
