@@ -427,7 +427,7 @@ def test_the_range_of_images_is_said_of_the_pairs_that_it_settles() -> None:
     assert found.needs_images is None
     assert (
         "it can’t separate alder from birch yet: up to 200 more images are needed; it "
-        "can’t separate alder from cedar yet, perhaps not even with 20 times the images"
+        "can’t separate alder from cedar, and more images may not help"
         in found.sentence
     )
     rows = (*rows, row("elm", "undecided", (10, 30), 0))

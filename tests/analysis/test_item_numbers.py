@@ -16,7 +16,7 @@ from PIL import Image
 import visualjudge as vj
 from judges.made_question import question
 from scripted_client import ScriptedClient
-from visualjudge.analysis.stated_reasons import pointed
+from visualjudge.analysis.stated_reasons import exchanged, pointed
 from visualjudge.core.records import BoolArray, Fault, Question, Verdict
 from visualjudge.dataset.fault_truth import Deciding, deciding
 from visualjudge.options import Choice
@@ -152,14 +152,13 @@ def test_numbers_and_boxes_are_not_exchanged_for_each_other() -> None:
         where = (0.0, 900.0, 90.0, 990.0) if numbered else place
         known.append(Deciding(("missed",), (where,), 1.0, items))
         values.append(1 if numbered else middle)
-    hit, gap, _ = pointed(
+    test = pointed(
         values,
         known,
         np.ones(120, dtype=bool),
         np.full(120, "t", dtype=object),
-        np.arange(120),
-        np.arange(120) // 2,
     )
+    hit, gap, _ = exchanged(*test, np.arange(120), np.arange(120) // 2)
     assert hit.mean() == pytest.approx(0.5, abs=0.1)
     assert np.nanmean(gap) == pytest.approx(0, abs=0.01)
 

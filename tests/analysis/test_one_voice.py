@@ -21,7 +21,7 @@ from fastapi.testclient import TestClient
 from decided import World, choices_of, of_task
 from folding import each
 from judged_records import pair as pair_question, said, write_dataset, write_run
-from stored_figures import of_study, stored
+from stored_figures import of_study, stored, whole_of
 from visualjudge.analysis import analyse, analyse_study, study_of
 from visualjudge.analysis.answers import by_models
 from visualjudge.analysis.decisions.card import JudgeCard
@@ -80,7 +80,20 @@ def drawn(seed: int) -> tuple[list[Question], Judged]:
     if rng.random() < 0.2:
         asked += of_task(asked, "keypoint")
     names = ("one", "two")[: int(rng.integers(1, 3))]
-    return asked, {name: list(_verdicts(asked, rng)) for name in names}
+    judged = {name: list(_verdicts(asked, rng)) for name in names}
+    return _split(asked, seed), judged
+
+
+def _split(asked: list[Question], seed: int) -> list[Question]:
+    """The questions; in one of three studies people are split on some of them."""
+    rng = rng_for(seed, "split votes")
+    share = float(rng.choice([0.0, 0.0, 0.3]))
+    return [
+        replace(question, answer="unknown", final_scores=(5.0, 5.0))
+        if rng.random() < share
+        else question
+        for question in asked
+    ]
 
 
 def _copy(question: Question) -> Question:
@@ -382,6 +395,51 @@ def _of_favour(judge: JudgeCard) -> list[str]:
 def test_no_two_places_contradict_each_other(seed: int) -> None:
     asked, judged = drawn(seed)
     assert contradictions(analyse_study(study_of(asked, judged))) == []
+
+
+NO_TRUTH_NEEDED = {
+    *("verdicts", "questions", "status", "unread"),
+    *("answer", "tasks", "system", "checks", "leaderboard"),
+}
+"""Of a judge, what says something of questions without truth, too."""
+WITHOUT_TRUTH = {
+    *("position_p", "swap_consistency", "swap"),
+    *("answered_tie",),
+}
+"""The same of its pairs."""
+
+
+def test_questions_on_which_people_are_split_are_in_no_figure_that_needs_a_truth() -> (
+    None
+):
+    questions = World.of(60, 3, 1, gap=0.1).pair_questions()
+    split = [
+        replace(question, answer="unknown", final_scores=(5.0, 5.0))
+        for question in questions[::3]
+    ]
+    asked = [*split, *questions[1::3], *questions[2::3]]
+    judged = {
+        name: choices_of(questions, right, swap=True)
+        for name, right in (("one", 0.9), ("two", 0.8))
+    }
+    ids = {question.id for question in asked[len(split) :]}
+    known = {
+        name: [verdict for verdict in verdicts if verdict.id in ids]
+        for name, verdicts in judged.items()
+    }
+    every = analyse_study(study_of(asked, judged))
+    told = analyse_study(study_of(asked[len(split) :], known))
+    for one, other in zip(every.judges, told.judges, strict=True):
+        own, same = whole_of(one), whole_of(other)
+        apart = {name for name in own if own[name] != same[name]}
+        assert apart <= {*NO_TRUTH_NEEDED, "pairwise"}
+        pairs, beside = own["pairwise"], same["pairwise"]
+        assert {k for k in pairs if pairs[k] != beside[k]} <= WITHOUT_TRUTH
+        assert pairs["swap"]["n"] == len(asked) > beside["swap"]["n"]
+        for name in ("right_in_both", "right_in_both_ci95"):
+            assert pairs["swap"][name] == beside["swap"][name]
+    (row,), (beside,) = (of_study(a, "comparisons") for a in (every, told))
+    assert {k for k in row if row[k] != beside[k]} == {"kappa", "kappa_ci95"}
 
 
 # ------------------------------------------------ what each of them finds

@@ -164,6 +164,6 @@ def test_the_gain_that_is_stated_is_the_smaller_one() -> None:
     assert row.least.value == 0.1 and row.state == "not_shown"
     assert (
         row.sentence
-        == f"{NEEDS['not_shown']}: +10.0 (−5.0 to 30.0) points of accuracy compared "
+        == f"{NEEDS['not_shown']}: +10.0 (−5.0 to 30.0) percentage points of accuracy compared "
         "with another photograph."
     )

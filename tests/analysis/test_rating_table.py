@@ -399,9 +399,9 @@ def test_a_judge_is_compared_with_one_person_in_the_sentence() -> None:
     assert rho["gpt"] < min(rho[name] for name in ("ann", "bob", "cat"))
     words = f"gpt agrees with people (ρ {rho['gpt']:.2f})"
     assert sentences(result)[0].startswith(words)
-    assert "no more than any of 3 people" in sentences(result)[0]
+    assert "less than all 3 people" in sentences(result)[0]
     one = agreement(long_table().filter(pl.col("rater") != "bob"), ["gpt"])
-    assert "of 2 people" in sentences(one)[0]
+    assert "all 2 people" in sentences(one)[0]
     alone = long_table().filter(pl.col("rater").is_in(["ann", "gpt"]))
     assert "than" not in sentences(agreement(alone, ["gpt"]))[0]
 
@@ -430,10 +430,7 @@ def test_a_judge_is_compared_with_the_others_of_each_person() -> None:
     ]
     assert rows["gpt"].as_person == pytest.approx(np.mean(apart), abs=1e-9)
     assert rows["gpt"].spearman > rows["ann"].spearman > rows["gpt"].as_person
-    assert (
-        "no more than any of 2 people"
-        in sentences(agreement(table, ["gpt"]))[0]
-    )
+    assert "less than all 2 people" in sentences(agreement(table, ["gpt"]))[0]
 
 
 def test_choices_are_compared_by_equal_answers_not_by_ranks(
@@ -445,7 +442,7 @@ def test_choices_are_compared_by_equal_answers_not_by_ranks(
     result = agreement(read_ratings(path)[0], ["gpt"])
     same = {row.rater: row.same for row in result.rows}
     assert (same["gpt"], same["ann"]) == (5 / 12, 5 / 6)
-    assert "41.7 %) no more than any of 2 people" in sentences(result)[0]
+    assert "41.7 %) less than all 2 people" in sentences(result)[0]
     (table,) = tables_of(result)
     assert not {"ρ with people"} & {*table.columns}
     best = agreement(read_ratings(path)[0], ["ann"])
@@ -532,6 +529,20 @@ COPIED: dict[str, tuple[Callable[[list[int]], list[float]], str | None]] = {
         lambda first: [2 * n for n in first],
         "ben: up to 10, all",
     ),
+    "99 for none": (
+        lambda first: [99 if k % 9 == 4 else n for k, n in enumerate(first)],
+        "ben: 99 in 3 of 30 rows, and 1 to 5 in the others",
+    ),
+    "-1 for none": (
+        lambda first: [
+            -1 if k % 9 == 4 else 1 + k % 5 for k, _ in enumerate(first)
+        ],
+        "ben: -1 in 3 of 30 rows, and 1 to 5 in the others",
+    ),
+    "0 for none": (
+        lambda first: [0 if k % 9 == 4 else n for k, n in enumerate(first)],
+        "ben: 0 in 3 of 30 ratings, all others from 1 on",
+    ),
     "ages": (lambda first: [20 + n for n in first], "ben: up to 25, all"),
 }
 
@@ -555,8 +566,41 @@ def test_ratings_that_are_copied_or_on_another_scale_are_told(
         )
     )
     texts = [str(row.message) for row in recwarn]
-    assert len(texts) == (told is not None)
+    assert bool(texts) == (told is not None)
     assert told is None or told in texts[0]
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_zero_of_all_raters_on_the_same_items_is_told(
+    shift: int, recwarn: pytest.WarningsRecorder
+) -> None:
+    """Where 0 is a score, raters who differ elsewhere differ there too."""
+    rows = [
+        (str(k), "m", rater, "q", float(score))
+        for n, rater in enumerate(("ann", "ben"))
+        for k in range(30)
+        for score in [0 if (k + n * shift) % 9 == 4 else 1 + (k * (n + 1)) % 5]
+    ]
+    agreement(pl.DataFrame(rows, [*COLUMNS], orient="row"))
+    told = [
+        "0 from all raters of 3 items" in str(row.message) for row in recwarn
+    ]
+    assert told == [True] * (not shift)
+
+
+def test_means_among_items_and_raters_are_told(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    rows = [
+        (item, "m", rater, "q", 1.0 + (k * (1 + n)) % 5)
+        for n, rater in enumerate(("ann", "ben", "mean_score"))
+        for k, item in enumerate(("means of transport", "b", "c", "Average"))
+    ]
+    agreement(pl.DataFrame(rows, [*COLUMNS], orient="row"))
+    assert [str(row.message).split(";")[0] for row in recwarn] == [
+        "Average: counts as an item",
+        "mean_score: counts as a rater",
+    ]
 
 
 def test_a_rater_in_two_cases_is_told(recwarn: pytest.WarningsRecorder) -> None:

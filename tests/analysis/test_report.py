@@ -98,6 +98,18 @@ def test_page_loads_nothing_and_escapes_everything(run: Path) -> None:
     assert 'class="badge">simulated<' in text
 
 
+def test_commands_of_a_page_work_where_it_says(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It prints no absolute path, so the folder of the runs is named."""
+    where = f"studio run</code> (in the folder {run.parent.name})"
+    text = page(analyse([run]))
+    assert where in text and str(run) not in text
+    monkeypatch.chdir(run.parent)
+    text = page(analyse([run.name]))
+    assert "studio run</code></p>" in text
+
+
 def test_image_outside_the_dataset_is_not_shown(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
     questions = [
@@ -431,6 +443,8 @@ def test_the_terminal_says_which_probes_failed(run: Path) -> None:
     assert "probes" not in terminal(analysis, [])
     figures = (replace(PROBES, rows=lambda _: probes),)
     probed = Analysis(analysis.study, lambda: figures)
-    assert "passes 1 of 4 probes and fails author; 2 are undecided" in " ".join(
-        terminal(probed, []).split()
+    # its effect is below the margin: it failed by replies without an answer
+    assert (
+        "passes 1 of 4 probes and fails author (no answer more often); 2 are undecided or "
+        "not measured" in " ".join(terminal(probed, []).split())
     )

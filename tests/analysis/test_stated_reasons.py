@@ -15,7 +15,11 @@ import pytest
 import visualjudge as vj
 from making import make_folder
 from stored_figures import stored
-from visualjudge.analysis.figures.reasons import reason_of
+from visualjudge.analysis.figures.reasons import (
+    RightReason,
+    reason_of,
+    right_reason_of,
+)
 from visualjudge.analysis.stated_reasons import NOWHERE, exchanged, points_at
 from visualjudge.core.records import BoolArray, IntArray
 
@@ -33,8 +37,10 @@ def table(said: np.ndarray, kinds: np.ndarray) -> pl.DataFrame:
 
     asked = np.ones(image.size, dtype=bool)
     question = np.arange(image.size)
-    own, gap = exchanged(hits, asked, task, question, image)
-    return pl.DataFrame({"cluster": image, "names": own, "names_gap": gap})
+    own, gap, chance = exchanged(hits, asked, task, question, image)
+    return pl.DataFrame(
+        {"cluster": image, "names": own, "names_gap": gap, "chance": chance}
+    )
 
 
 def drawn(seed: int) -> tuple[np.random.Generator, np.ndarray]:
@@ -53,6 +59,21 @@ def test_the_commonest_word_is_not_above_its_baseline() -> None:
     assert found.right.value == pytest.approx((kinds == "missed").mean())
     assert found.gain.value == pytest.approx(0, abs=1e-12)
     assert found.gain.interval is None or found.gain.interval[0] <= 0
+
+
+def test_a_habit_is_right_for_the_right_reason_as_often_as_by_chance() -> None:
+    rng, kinds = drawn(2)
+    right = pl.Series("right", rng.random(kinds.size) < 0.8)
+
+    def found(words: np.ndarray) -> RightReason:
+        rows = table(words, kinds).rename({"names": "reason"})
+        return right_reason_of("names", rows.with_columns(right))
+
+    habit = found(np.full(kinds.size, "missed"))
+    assert habit.shuffled == pytest.approx(habit.both.value)
+    skilled = found(kinds)
+    assert skilled.both.value == right.mean()
+    assert skilled.shuffled is not None and skilled.shuffled < 0.6
 
 
 def test_words_without_skill_are_rarely_above_and_right_ones_always() -> None:

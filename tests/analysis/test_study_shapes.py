@@ -415,8 +415,8 @@ def test_several_raters_are_the_truth_and_its_ceiling(tmp_path: Path) -> None:
 def test_judge_and_people_are_compared_with_the_same_others(
     tmp_path: Path,
 ) -> None:
-    """Two people who are right in 80 % are split, a tie by truth, where the judge, right
-    in 90 %, cannot be right; it agrees with each of them more than they do."""
+    """Two people who are right in 80 % are split where the truth is not known; the judge,
+    right in 90 %, agrees with each of them more than they do."""
     rng = np.random.default_rng(9)
     better = np.where(rng.random(400) < 0.5, "A", "B")
     chances = {"rater.a": 0.8, "rater.b": 0.8, "verdict": 0.9}
@@ -433,7 +433,11 @@ def test_judge_and_people_are_compared_with_the_same_others(
     (run,) = adopted(rows, tmp_path / "study", PAIRS)
     (judge,) = stored(analyse([run]))
     (row,) = judge["people"]
-    assert judge["pairwise"]["accuracy"] < row["same"] < row["judge_same"]
+    agreed = says["rater.a"] == says["rater.b"]
+    right = says["verdict"] == says["rater.a"]
+    assert judge["pairwise"]["n"] == agreed.sum() < 400
+    assert judge["pairwise"]["accuracy"] == right[agreed].mean()
+    assert row["same"] < row["judge_same"] < judge["pairwise"]["accuracy"]
     # .8² + .2², and .9 · .8 + .1 · .2
     assert row["same_ci95"][0] < 0.68 < row["same_ci95"][1]
     assert row["judge_same_ci95"][0] < 0.74 < row["judge_same_ci95"][1]

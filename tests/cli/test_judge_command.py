@@ -574,6 +574,17 @@ def test_replies_of_which_none_can_be_read_are_shown(
     assert (told or "") in done.stderr
 
 
+@pytest.mark.parametrize(("pairs", "told"), [(0, True), (3, False)])
+def test_an_order_that_no_question_has_is_told(
+    tmp_path: Path, pairs: int, told: bool
+) -> None:
+    mixed = make_dataset(tmp_path / "mix", pairwise=pairs, ranking=3, scoring=3)
+    model = ("--backend", "baseline", "--model", "first", "--swap")
+    done = judge(tmp_path, mixed, *model, "--out", tmp_path / "run")
+    assert done.returncode == 0
+    assert ("--swap has no effect" in done.stderr) is told
+
+
 def test_what_a_content_filter_stopped_needs_no_more_tokens(
     tmp_path: Path, dataset: Path
 ) -> None:

@@ -111,6 +111,23 @@ def test_threshold_in_force_decides_what_is_shown_and_scored(
     )
 
 
+@pytest.mark.parametrize(("factor", "told"), [(100, True), (1, False)])
+def test_a_threshold_of_another_scale_than_the_confidences_is_told(
+    tmp_path: Path,
+    factor: int,
+    told: bool,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    scored(tmp_path)
+    rows = json.loads((tmp_path / "pred.json").read_text())
+    for row in rows:
+        row["score"] *= factor
+    dump(tmp_path / "pred.json", rows)
+    words = coco_words("object_detection", "--min-score", "0.5")
+    assert run(tmp_path, *words) == 0
+    assert ("confidences go up to 90" in capsys.readouterr().err) is told
+
+
 def test_best_f1_is_the_best_of_all_thresholds() -> None:
     rng = np.random.default_rng(3)
     pairs = []

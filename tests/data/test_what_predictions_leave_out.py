@@ -275,3 +275,24 @@ def test_images_that_a_source_lacks_and_files_of_two_sources_are_told(
     equal, lacking = doubts_of_sources(DataFolder(data), "generation_t2i")
     assert "'m' and 'n' have the same predictions on all 3 images" in equal
     assert "2 of 3 by 'few';" in lacking
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [(("cat", "cat"), False), (("cat", "dog"), True)],
+)
+def test_sources_that_were_scored_against_other_truths_are_told(
+    tmp_path: Path, labels: tuple[str, str], told: bool
+) -> None:
+    Image.new("RGB", (40, 40)).save(tmp_path / "a.png")
+    for name, label in zip(("m", "n"), labels, strict=True):
+        truth = Detections((Detection(label, (5.0, 5.0, 20.0, 20.0)),))
+        guess = Detections((Detection("cat", (5.0, 5.0, 22.0, 20.0)),))
+        sample = Sample("a", tmp_path / "a.png", guess, truth)
+        import_source(
+            tmp_path / "data", "object_detection", [sample], source=name
+        )
+    stated = doubts_of_sources(
+        DataFolder(tmp_path / "data"), "object_detection"
+    )
+    assert any("on 1 image, such as a of" in line for line in stated) is told

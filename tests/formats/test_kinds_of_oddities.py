@@ -712,6 +712,58 @@ def test_a_value_far_beyond_all_others_is_told(home: Path) -> None:
         list(depth_maps("depth_estimation", *where))
 
 
+@pytest.mark.parametrize(("largest", "stated"), [(65504, True), (90, False)])
+def test_depths_too_large_for_their_type_are_told_and_a_sky_is_not(
+    home: Path, largest: float, stated: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    values = np.linspace(1, largest, HEIGHT * WIDTH).reshape(HEIGHT, WIDTH)
+    values[:20] = np.inf
+    np.save(home / "a.npy", values)
+    where = str(home / "a.npy"), None, str(home / "images/a.png")
+    list(depth_maps("depth_estimation", *where))
+    assert any("are infinite" in str(one.message) for one in recwarn) is stated
+
+
+@pytest.mark.parametrize(("value", "stated"), [(1, True), (9, False)])
+def test_unlabelled_pixels_that_the_class_table_names_are_told(
+    home: Path, value: int, stated: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    made, images = str(home / "a.png"), str(home / "images/a.png")
+    cv2.imwrite(made, np.full((HEIGHT, WIDTH), 2, np.uint8))
+    dump(home / "classes.csv", "id,name\n1,road\n2,sky\n")
+    table, task = home / "classes.csv", "semantic_segmentation"
+    list(label_maps(task, made, None, images, table, unlabelled=[value]))
+    assert any("1 (road)" in str(one.message) for one in recwarn) is stated
+
+
+@pytest.mark.parametrize(
+    ("column", "scores", "limits", "words"),
+    [
+        ("score", (1, 5), (0, 100), "in the lowest tenth"),
+        ("score", (1, 50), (0, 100), None),
+        ("score", (0, 0), (0, 100), None),
+        ("LPIPS", (0.2, 0.6), (0, 1), "better the lower"),
+        ("clip", (0.2, 0.6), (0, 1), None),
+    ],
+)
+def test_scores_that_do_not_fit_their_range_or_rule_are_told(
+    home: Path,
+    column: str,
+    scores: tuple[float, float],
+    limits: tuple[float, float],
+    words: str | None,
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    rows = "".join(f"a.png,p{k},{v}\n" for k, v in enumerate(scores))
+    dump(home / "t.csv", f"output,prompt,{column}\n{rows}")
+    table = str(home / "t.csv"), "m", home / "images"
+    list(outputs("generation_t2i", *table, limits, [column]))
+    assert [words in str(one.message) for one in recwarn if words] == [
+        True
+    ] * bool(words)
+    assert len(recwarn) == bool(words)
+
+
 def test_a_folder_that_a_file_names_in_vain_is_told(home: Path) -> None:
     row = {"image_id": 1, "category_id": 1, "bbox": [20, 30, 70, 50]}
     list(coco_file(home, row))

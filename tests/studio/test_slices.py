@@ -291,6 +291,8 @@ def test_a_judge_that_answers_nothing_has_no_share(tmp_path: Path) -> None:
         .text
     )
     assert "no answer to any of 20" in page
+    worst = [cell.share for _, _, cell in worst_tasks(shelf)]
+    assert worst == [None, 1.0]
 
 
 def test_slices_begin_with_probes_where_there_are_any(

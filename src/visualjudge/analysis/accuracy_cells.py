@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from visualjudge.analysis.answers import has_truth, where_known
 from visualjudge.analysis.image_sums import image_sums
 from visualjudge.analysis.pairwise_verdicts import OF_TWO, Accuracy
 from visualjudge.analysis.ranking_and_scoring import Ranking, Scoring
@@ -92,8 +93,10 @@ def causes(
 
 def accuracy_cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[Cell, ...]:
     """Return the accuracy of each cell of ``by``, with failed verdicts counted as
-    wrong, and the accuracy if all of them had been right.
+    wrong, and the accuracy if all of them had been right; of the questions whose truth is
+    known, if any is.
     """
+    table = where_known(table)
     if table.is_empty():
         return ()
     sums = image_sums(table, by, _COUNTS)
@@ -118,7 +121,10 @@ def accuracy_cells(table: pl.DataFrame, by: Sequence[str]) -> tuple[Cell, ...]:
             failed.get(tuple(value for _, value in keys), {}),
         )
         rows.append(Cell(keys, accuracy))
-    return tuple(rows)
+    return tuple(
+        row.without_truth if table["right"].null_count() else row
+        for row in rows
+    )
 
 
 def accuracy(table: pl.DataFrame) -> Accuracy:
@@ -148,13 +154,14 @@ def guessed_among_used(pairs: pl.DataFrame) -> float:
 
 
 def pairwise_asked(study: Study, run: int) -> pl.DataFrame:
-    """Return task, allowed ties and answer of the pairwise questions that a run
-    answered, without those that a probe changed.
+    """Return task, allowed ties and answer of the pairwise questions of known truth that
+    a run answered, without those that a probe changed.
     """
     asked = pl.Series(study.asked[run]).cast(study.questions.schema["question"])
     selected = (
         (pl.col("kind") == "pairwise")
         & unchanged()
+        & has_truth()
         & pl.col("question").is_in(asked.implode())
     )
     return (

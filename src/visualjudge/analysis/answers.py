@@ -6,10 +6,11 @@ Here alone is decided what a verdict is worth. ``usable``: its value answers the
 question; what is not usable has *failed*, for the ``cause``. ``tie``: it calls two
 options equal. A tie is an answer, whether or not the question allows one: it is never
 failed, and right only where the truth is that tie. ``right``: pairwise only; a failed
-reply is wrong. ``chosen``: the option that a usable reply prefers, "A" or "B" as
-stored; null for ties. ``said_first``: that option was shown first (by ``order``).
-``first_right``: the better option was shown first; null if neither is better. ``image``
-names the image, and ``cluster`` numbers it: the unit of every interval.
+reply is wrong; null where the truth is not known. ``chosen``: the option that a usable
+reply prefers, "A" or "B" as stored; null for ties. ``said_first``: that option was
+shown first (by ``order``). ``first_right``: the better option was shown first; null if
+neither is better. ``image`` names the image, and ``cluster`` numbers it: the unit of
+every interval.
 
 Nothing is repaired here.
 """
@@ -21,13 +22,27 @@ import polars as pl
 from scipy import special
 
 from visualjudge.analysis.estimate import within
-from visualjudge.core.records import FAILED, LETTERS, TIES, TURNED
+from visualjudge.core.records import FAILED, LETTERS, TIES, TURNED, UNKNOWN
 
 EXTRACTED = "ok_extracted"
 UNFIT = "the value does not fit the question"
 OPTIONS = ["A", "B"]
 LEAST_P = 0.01
 """p of letters that go with the models, below which they were not dealt at random."""
+
+
+def has_truth() -> pl.Expr:
+    """Return whether the true answer of a question is known: not so where people are
+    split."""
+    return (pl.col("answer") != UNKNOWN).fill_null(True)
+
+
+def where_known(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairwise verdicts on questions whose truth is known; all of them where
+    none is, for their counts.
+    """
+    known = pairs.drop_nulls("right")
+    return pairs if known.is_empty() else known
 
 
 def is_tie(column: str = "text") -> pl.Expr:
@@ -258,7 +273,7 @@ def join(
     turned = pl.col("order") == "BA"
     return table.with_columns(
         tie=pl.when(pairwise).then(read & is_tie()),
-        right=pl.when(pairwise).then(
+        right=pl.when(pairwise & has_truth()).then(
             read & (pl.col("text") == pl.col("answer"))
         ),
         chosen=pl.when(read & is_option()).then("text"),

@@ -10,6 +10,8 @@ from visualjudge.core.plurals import plural
 
 Ends = Sequence[float | None] | None
 NONE = "–"
+NO_TASK = "verdicts"
+"""The task of adopted rows that state none."""
 
 
 def percent(value: float | None, digits: int = 1) -> str:
@@ -51,6 +53,8 @@ def lower_first(text: str) -> str:
 
 def plain_name(name: str) -> str:
     """Return a task or error type without underscores."""
+    if name == NO_TASK:
+        return "without a task"
     return name.replace("_", " ").replace("(none)", "no error type")
 
 

@@ -191,7 +191,7 @@ def macro(pairs: pl.DataFrame) -> Estimate:
     if pairs.is_empty():
         return NOTHING
     right = pl.col("right")
-    sums = image_sums(pairs, ["task"], {"top": right, "n": right.is_not_null()})
+    sums = image_sums(pairs, ["task"], {"top": right, "n": pl.lit(1)})
     n = sums.columns["n"]
     cell = sums.cell
     count = sums.total("n")

@@ -27,6 +27,10 @@ from visualjudge.analysis.image_sums import known
 from visualjudge.analysis.rating_table import COLUMNS
 from visualjudge.analysis.statistics import correlation
 from visualjudge.analysis.statistics.alternative_annotator import alt_test
+from visualjudge.analysis.statistics.doubtful_scores import (
+    SUMMARY,
+    stands_for_none,
+)
 from visualjudge.analysis.statistics.rater_agreement import Level, alpha
 from visualjudge.analysis.statistics.score_agreement import Figure, image_groups
 from visualjudge.analysis.value_and_interval import NOTHING, Estimate
@@ -38,6 +42,8 @@ LEAST_UNITS = 5
 # Ratings from which those of two are not equal by chance, and how many times as high
 # those on another scale are.
 MANY, OTHER_SCALE = 20, 2.0
+SPLIT = 0.7
+"""Raters of whom fewer items have one score do not agree on 0 alone by chance."""
 OTHERS = "the other people"
 CELL = ("rater", "item", "source")
 Interval = tuple[float | None, float | None]
@@ -470,7 +476,6 @@ def alt_rows(
             images=np.unique(panel.images[rated]).size,
         )
         try:
-            _same_scale(panel.scores[i], panel.people)
             result = alt_test(
                 human,
                 _answers(panel.scores[i]),
@@ -478,6 +483,7 @@ def alt_rows(
                 epsilon=epsilon,
                 nominal=level == "nominal",
             )
+            _same_scale(panel.scores[i], panel.people)
             rows.append(
                 replace(
                     row,
@@ -504,8 +510,6 @@ def _same_scale(judge: FloatArray, people: FloatArray) -> None:
     """Raise an error if judge and people use different scales, such as 0 to 10 and 0 to
     1, since distances would be meaningless.
     """
-    if not people.size:
-        return
     low, high = np.nanmin(people), np.nanmax(people)
     least, most = np.nanmin(judge), np.nanmax(judge)
     if most > high + (high - low) or least < low - (high - low):
@@ -559,8 +563,40 @@ def agreement(
 
 
 def doubts(table: pl.DataFrame) -> Iterator[str]:
-    """Yield what tells that ratings are copied, misnamed or on another scale. Votes on
-    easy pairs are equal more often."""
+    """Yield what tells that ratings are copied, misnamed or on another scale, stand for
+    none, or sum up others. Votes on easy pairs are equal more often."""
+    yield from (
+        f"{name}: counts as {'a rater' if role == 'rater' else 'an item'}; remove rows "
+        "and columns of means or totals"
+        for role in ("item", "rater")
+        for name in table[role].unique().sort()
+        if SUMMARY.fullmatch(name)
+    )
+    yield from (
+        f"{name}: {number}"
+        for (name, _), own in table.group_by(
+            "rater", "dimension", maintain_order=True
+        )
+        for number in stands_for_none(own["score"].to_list())
+    )
+    cells = table.group_by("item", "source", "dimension").agg(
+        pl.len(),
+        zeros=(pl.col("score") == 0).sum(),
+        alike=pl.col("score").n_unique() == 1,
+    )
+    zero = cells.filter(pl.col("zeros") > 0)
+    if (
+        cells.height / 4 > zero.height > 2
+        and zero.filter(pl.col("zeros") < pl.col("len")).is_empty()
+        and zero.filter(len=1).is_empty()
+        and cells.filter(zeros=0)["alike"].sum()
+        < SPLIT * (cells.height - zero.height)
+        and table.filter(pl.col("score") > 1).height  # no votes
+    ):
+        yield (
+            f"0 from all raters of {zero.height} items, and from none of the others, on "
+            "which they differ; if it stands for no score, empty these cells"
+        )
     rated = pl.concat_str(
         "item", "source", "dimension", "score", separator="\0"
     )
@@ -568,10 +604,11 @@ def doubts(table: pl.DataFrame) -> Iterator[str]:
         pl.len(),
         pl.col("score").min().alias("low"),
         pl.col("score").max().alias("high"),
+        (pl.col("score") == 0).sum().alias("zeros"),
         rated.sort().str.join("\0"),
     )
     rows = raters.sort("rater").rows()
-    for name, n, low, high, ratings in rows:
+    for name, n, low, high, zeros, ratings in rows:
         same = [
             other
             for other, *_, theirs in rows
@@ -582,10 +619,14 @@ def doubts(table: pl.DataFrame) -> Iterator[str]:
             )
         ]
         most = max((row[3] for row in rows if row[0] != name), default=0)
+        least = min((row[2] for row in rows if row[0] != name), default=0)
         facts = {
             f"{name}: {low:g} in all {n} ratings": low == high,
             f"{', '.join([name, *same])}: equal in all {n} ratings, or names that "
             "differ in case alone; are they one rater?": same,
+            f"{name}: 0 in {zeros} of {n} ratings, all others from {least:g} on; have all "
+            "one scale, or does 0 stand for no score?": zeros > 2
+            and least >= 1 < high,
             f"{name}: up to {high:g}, all others up to {most:g}; have all one scale, "
             "and are all ratings?": high >= OTHER_SCALE * most > 0,
         }

@@ -138,7 +138,8 @@ def read_ratings(
         raise DataError(
             f"{path}: has no column {', '.join(missing)}; ratings have "
             f"{', '.join(needed)} and, of several, {' and '.join(SINGLE)}; or item and "
-            "a column per rater (`column` item=NAME if it has another name)"
+            "a column per rater, none called rater or score (`column` item=NAME if item "
+            "has another name)"
         )
     choices = votes or "source" not in raw.columns
     raw = raw.with_columns(

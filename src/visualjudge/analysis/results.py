@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 import polars as pl
 
 from visualjudge.analysis.accuracy_cells import guessed, pairwise_asked
+from visualjudge.analysis.answers import where_known
 from visualjudge.analysis.figure_text import lower_first
 from visualjudge.analysis.figures.section import Section
 from visualjudge.analysis.plots.plot import LeftOut, Plot
@@ -258,8 +259,9 @@ class JudgeResult:
 
     @property
     def pairs(self) -> pl.DataFrame:
-        """Its verdicts on pairwise questions (:data:`PAIRED`)."""
-        return self._kind("pairwise", PAIRED)
+        """Its verdicts on pairwise questions whose truth is known (:data:`PAIRED`); on
+        all, where none is."""
+        return where_known(self._kind("pairwise", PAIRED))
 
     @property
     def rankings(self) -> pl.DataFrame:

@@ -98,7 +98,7 @@ class Comparisons:
 class Cells:
     """The comparisons of pair ``pair`` on image ``image`` as one mean each, C rows
     sorted by pair; ``twos`` (K, 2) are the models of each pair, ``images`` (K,) its
-    number of images.
+    number of images. ``gap`` is judge minus truth, of the questions whose truth is known.
     """
 
     rows: Comparisons
@@ -107,6 +107,7 @@ class Cells:
     image: IntArray
     judge: FloatArray
     truth: FloatArray
+    gap: FloatArray
     difference: FloatArray
 
     @property
@@ -413,7 +414,12 @@ def cells_of(rows: Comparisons) -> Cells:
     twos = np.column_stack(np.divmod(codes, max(1, len(rows.names))))
     columns = (
         _means(values, place, cells.size)
-        for values in (rows.judge, rows.truth, rows.difference)
+        for values in (
+            rows.judge,
+            rows.truth,
+            rows.judge - rows.truth,
+            rows.difference,
+        )
     )
     return Cells(
         rows,
@@ -598,13 +604,12 @@ def _by_questions(cells: Cells, outcome: FloatArray) -> FloatArray:
 
 def _differences(cells: Cells) -> FloatArray:
     """Return judge minus truth of each pair by its own questions, and its p, (2, K)."""
-    gap = cells.judge - cells.truth
-    known = np.isfinite(gap)
+    known = np.isfinite(cells.gap)
     count = len(cells.twos)
     pair = cells.pair[known]
     ones = np.ones(known.sum())
-    value, result = ratio(gap[known], ones, pair, count)
-    apart = sums(pair, gap[known] ** 2, count)
+    value, result = ratio(cells.gap[known], ones, pair, count)
+    apart = sums(pair, cells.gap[known] ** 2, count)
     p = gap_p(
         value,
         result,

@@ -13,7 +13,7 @@ such as naming the commonest error or pointing at the middle.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -105,9 +105,10 @@ question of no task and type states any.
 
 def _reasons(judge: JudgeResult) -> pl.DataFrame:
     """Return a row for each verdict with criteria on a question whose deciding faults
-    are known: ``cluster, task, kind, right``, and ``names`` and ``points`` (null if not
-    asked, or not known) with ``names_gap`` and ``points_gap``, whose means are the
-    shares less those of exchanged answers.
+    are known: ``cluster, task, kind, right``, and of each reason that is asked
+    (``names``, ``points``, with both also ``either``) whether it is right, null if not
+    known; ``_gap``, whose mean is the share less that of exchanged answers, and
+    ``_chance``, the share of these that are right for the question.
     """
     rubric = rubric_in(judge.run.info)
     stated = judge.joined.filter(pl.col("criteria").is_not_null())
@@ -120,41 +121,57 @@ def _reasons(judge: JudgeResult) -> pl.DataFrame:
     table = rows.select("cluster", "task", "kind", "right", "usable")
     task = table["task"].cast(pl.String).to_numpy()
     place = rows["question"].to_numpy(), table["cluster"].to_numpy()
-    columns = {}
+    tests: dict[str, ReasonTest] = {}
     for criterion in rubric.criteria:
         values = [values.get(criterion.id, FAILED) for values in answers]
         asked = np.array(
             [criterion.id in values for values in answers], dtype=bool
         )
         if asks_for_error(criterion):
-            columns["names"] = _names(values, known, asked, task, *place)
+            tests["names"] = _names(
+                values,
+                known,
+                asked,
+                task,
+            )
         elif criterion.answer == "place":
             located = np.array(
                 [fact.places is not None for fact in known], dtype=bool
             )
-            columns["points"] = pointed(
+            tests["points"] = pointed(
                 values,
                 known,
                 asked & located,
                 task,
-                *place,
             )
-    return table.with_columns(
-        series
-        for name, (hit, gap, counted) in columns.items()
-        for series in (
-            pl.Series(name, np.where(counted, hit, np.nan))
-            .fill_nan(None)
-            .cast(pl.Boolean),
-            pl.Series(f"{name}_gap", np.where(counted, gap, np.nan)).fill_nan(
-                None
-            ),
+    if len(tests) > 1:
+        tests["either"] = _either(tests["names"], tests["points"])
+    columns = [
+        pl.Series(name + part, np.where(test.counted, result, np.nan))
+        for name, test in tests.items()
+        for part, result in zip(
+            ("", "_gap", "_chance"),
+            exchanged(*test, *place),
+            strict=True,
         )
-    )
+    ]
+    return table.with_columns(
+        own.fill_nan(None) for own in columns
+    ).with_columns(pl.col(list(tests)).cast(pl.Boolean))
 
 
 REASONS = JudgeFigure("reasons", _reasons)
-Column = tuple[BoolArray, FloatArray, BoolArray]
+
+
+class ReasonTest(NamedTuple):
+    """Whether the answers to ``others`` would be right for the question of an answer,
+    ``hits(k, others)``; which answers count; and the parts among which they are
+    exchanged.
+    """
+
+    hits: Callable[[int, IntArray], BoolArray]
+    counted: BoolArray
+    parts: Any
 
 
 def _names(
@@ -162,15 +179,24 @@ def _names(
     known: list[Deciding],
     asked: BoolArray,
     task: Any,
-    question: IntArray,
-    image: IntArray,
-) -> Column:
+) -> ReasonTest:
     words = np.array([str(value) for value in values], dtype=object)
 
     def hits(row: int, others: IntArray) -> BoolArray:
-        return names_error(words[others], known[row])
+        return asked[others] & names_error(words[others], known[row])
 
-    return *exchanged(hits, asked, task, question, image), asked
+    return ReasonTest(hits, asked, task)
+
+
+def _either(names: ReasonTest, points: ReasonTest) -> ReasonTest:
+    def hits(row: int, others: IntArray) -> BoolArray:
+        return names.hits(row, others) | points.hits(row, others)
+
+    return ReasonTest(
+        hits,
+        names.counted | points.counted,
+        points.parts,
+    )
 
 
 def names_error(words: Any, fact: Deciding) -> BoolArray:
@@ -183,25 +209,24 @@ def pointed(
     known: list[Deciding],
     asked: BoolArray,
     task: Any,
-    question: IntArray,
-    image: IntArray,
-) -> Column:
-    """Return whether each of n answers points at what decides (``known``), its gap
-    (:func:`exchanged`), and which count. Numbers of items are exchanged only between
-    questions whose encoding shows them, boxes between the others.
+) -> ReasonTest:
+    """Return the test whether each of n answers points at what decides (``known``).
+    Numbers of items are exchanged only between questions whose encoding shows them,
+    boxes between the others.
     """
     boxes, items = stated_places(values)
     numbered = np.array([fact.items is not None for fact in known], dtype=bool)
     form = np.char.add(task.astype(str), np.where(numbered, " numbered", ""))
 
     def hits(row: int, others: IntArray) -> BoolArray:
-        return points_at_error(
+        counted = asked[others] & (known[row].places is not None)
+        return counted & points_at_error(
             boxes[others],
             items[others],
             known[row],
         )
 
-    return *exchanged(hits, asked, form, question, image), asked
+    return ReasonTest(hits, asked, form)
 
 
 def stated_places(values: Sequence[Any]) -> tuple[FloatArray, IntArray]:
@@ -285,10 +310,11 @@ def exchanged(
     task: Any,
     question: IntArray,
     image: IntArray,
-) -> tuple[BoolArray, FloatArray]:
-    """Return whether each answer is right, (n,), and values (n,) whose mean is the
-    share of right answers less that of answers exchanged between questions of one task
-    on other images; NaN without another image.
+) -> tuple[BoolArray, FloatArray, FloatArray]:
+    """Return whether each answer is right, (n,), values (n,) whose mean is the share of
+    right answers less that of answers exchanged between questions of one task on other
+    images, and the share of these that are right for the question, (n,); NaN without
+    another image.
 
     ``hits(k, others)`` states whether the answers to ``others`` would be right for the
     question of answer k. A value is the answer's own hit, less the mean of other
@@ -298,11 +324,11 @@ def exchanged(
     """
     own = np.zeros(asked.size, dtype=bool)
     gap = np.full(asked.size, np.nan)
+    for_question = np.full(asked.size, np.nan)
     known = np.flatnonzero(asked)
     for members in _alike(known, task):
         count = min(MOST_PARTNERS, members.size)
         partners = members[np.linspace(0, members.size - 1, count).astype(int)]
-        for_question = np.full(asked.size, np.nan)
         elsewhere = np.zeros(count)
         times = np.zeros(count)
         for rows in _alike(members, question):
@@ -319,7 +345,7 @@ def exchanged(
         gap[members] = own[members] - theirs
         better = elsewhere / np.maximum(times, 1) - mean
         gap[partners] -= better * members.size / count
-    return own, gap
+    return own, gap, for_question
 
 
 def _alike(rows: IntArray, code: Any) -> list[IntArray]:

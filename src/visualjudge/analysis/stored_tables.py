@@ -17,7 +17,6 @@ from visualjudge.analysis.study_table import (
     WIRE,
     Placed,
     asked_table,
-    has_truth,
     numbered,
     question_rows,
     verdict_table,
@@ -206,10 +205,9 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, jsons.Fields]:
     Raises
     ------
     DataError
-        If two datasets hold different questions under one id, or one dataset holds two,
-        or if only some answers of a dataset are known.
+        If two datasets hold different questions under one id, or one dataset holds two.
     """
-    read = {root: _read(root) for root in roots}
+    read = {root: read_questions(root) for root in roots}
     (table, meta), *_ = read.values()
     if len(read) > 1:
         table, *others = (
@@ -237,17 +235,6 @@ def merged(roots: Sequence[Path]) -> tuple[pl.DataFrame, jsons.Fields]:
             for root, (_, answers) in read.items()
         },
     }
-
-
-def _read(root: Path) -> tuple[pl.DataFrame, jsons.Fields]:
-    table, meta = read_questions(root)
-    unknown = table.filter(~has_truth())["id"]
-    if 0 < unknown.len() < table.height:
-        raise DataError(
-            f"{root}: question {unknown[0]}: answer: must be known, as in other "
-            "questions of the dataset, got 'unknown'"
-        )
-    return table, meta
 
 
 def _of(table: pl.DataFrame, meta: jsons.Fields, root: Path) -> pl.DataFrame:

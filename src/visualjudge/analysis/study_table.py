@@ -17,12 +17,11 @@ import orjson
 import polars as pl
 from numpy.typing import NDArray
 
-from visualjudge.analysis.answers import join
+from visualjudge.analysis.answers import has_truth, join
 from visualjudge.analysis.statistics.score_bar import Bar
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import (
     UNCHANGED,
-    UNKNOWN,
     IntArray,
     Question,
     Verdict,
@@ -360,11 +359,6 @@ def unchanged() -> pl.Expr:
     change."""
     design = pl.col("probe_design")
     return design.is_null() | (design == UNCHANGED)
-
-
-def has_truth() -> pl.Expr:
-    """Return whether the true answer of a question is known."""
-    return (pl.col("answer") != UNKNOWN).fill_null(True)
 
 
 class Placed(NamedTuple):

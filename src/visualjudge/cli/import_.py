@@ -323,8 +323,12 @@ def _import(row: Importer, values: dict[str, Any]) -> None:
             written += done.annotations
     if written:
         if len(done.sources) > 1:
-            doubts = doubts_of_sources(DataFolder(out), task)
-            say(*(f"warning: {message}" for message in doubts))
+            say(
+                *(
+                    f"warning: {message}"
+                    for message in doubts_of_sources(DataFolder(out), task)
+                )
+            )
         following("describe", out)
     elif not left_out:
         raise DataError(

@@ -105,6 +105,15 @@ def judge(
         prices=spending.prices,
     )
     assert done.report is not None
+    remark(
+        {
+            "--swap has no effect: no pair was asked": options.swap
+            and all(
+                question.question_type != "pairwise"
+                for question in chosen.questions
+            )
+        }
+    )
     _finish(done.report, out, rubric=options.rubric is not None)
 
 

@@ -60,7 +60,9 @@ class Asked(Options):
     known: int = option(
         0, "Easy questions, as a check.", "N", least=0, quiet=True
     )
-    sample: int | None = option(None, "Questions to draw.", "N", least=1)
+    sample: int | None = option(
+        None, "Questions to draw, easy ones too.", "N", least=1
+    )
     items: Path | None = option(None, "Ask those that `label` drew.", "FILE")
     questions: Path | None = option(None, "Ask those with these ids.", "FILE")
     instructions: Path | None = option(

@@ -364,8 +364,10 @@ class DataFolder:
             if task in self.files
             else task
         )
-        names = (f"{task}.json", f"{stem}.json", f"{stem}_images.json")
-        places = [self._indexes / name for name in names]
+        places = [
+            self._indexes / f"{name}.json"
+            for name in (task, stem, f"{stem}_images")
+        ]
         return next((place for place in places if place.is_file()), places[0])
 
     @functools.cache  # noqa: B019 - a folder lives as long as a command
@@ -704,10 +706,11 @@ def read_records(path: Path) -> list[Any]:
         If the file cannot be read, or is not a JSON array.
     """
     if path.suffix == ".parquet":
-        rows = (
-            row for part in table_parts(path, _ROWS) for row in part.to_dicts()
-        )
-        return [_without_nulls(_row(row, path.name)) for row in rows]
+        return [
+            _without_nulls(_row(row, path.name))
+            for part in table_parts(path, _ROWS)
+            for row in part.to_dicts()
+        ]
     if path.suffix == ".jsonl":
         return [
             _line(line, path.name) for line in jsons.lines(path) if line.strip()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, combinations, groupby
+from itertools import chain, combinations, groupby, permutations
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -649,11 +649,17 @@ def _relabelled(sides: Sequence[Outlined]) -> Iterator[Corrected]:
         (ours.labels, real.labels, ious >= SAME_PLACE)
         for (ours, real), ious in zip(sides, alike, strict=True)
     ):
-        named = [
-            [names.get(str(a), str(a)) for a in ours.labels]
-            for ours, _ in sides
-        ]
-        yield told, "fitted", _named(sides, named)
+        yield (
+            told,
+            "fitted",
+            _named(
+                sides,
+                [
+                    [names.get(str(a), str(a)) for a in ours.labels]
+                    for ours, _ in sides
+                ],
+            ),
+        )
     # also of predictions that lie nowhere near a truth
     first, second = (
         {str(a) for pair in sides for a in pair[side].labels} for side in (0, 1)
@@ -770,10 +776,13 @@ def equal_sources(folder: DataFolder, task: str) -> Iterator[str]:
 def doubts_of_sources(folder: DataFolder, task: str) -> Iterator[str]:
     """Yield what may be wrong with the sources of a task beside each other."""
     yield from equal_sources(folder, task)
-    images = {
-        name: {note.image_id for note in notes}
+    asked = {
+        name: {(note.image_id, note.class_of_interest) for note in notes}
         for name, notes in _by_source(folder, task).items()
         if notes[0].error_type is None
+    }
+    images = {
+        name: {image for image, _ in rows} for name, rows in asked.items()
     }
     every = set().union(*images.values())
     lacking = [
@@ -786,6 +795,22 @@ def doubts_of_sources(folder: DataFolder, task: str) -> Iterator[str]:
             f"images without a prediction: {', '.join(lacking[:FEW])}"
             f"{', …' * (len(lacking) > FEW)}; models are compared on images that both "
             "have"
+        )
+    other = sorted(
+        {
+            (image, name, twin)
+            for (name, ours), (twin, theirs) in permutations(asked.items(), 2)
+            for image, _ in ours - theirs
+            if image in images[twin]
+        }
+    )
+    if other:
+        image, *names = other[0]
+        yield (
+            "classes that the sources are asked about differ on "
+            f"{pluralize(len({row[0] for row in other}), 'image')}, such as {image} of "
+            f"{' and '.join(map(repr, names))}; were they imported with another ground "
+            "truth, or `class_of_interest`? Import all with the same, and `replace`"
         )
 
 

@@ -198,8 +198,10 @@ def import_source(
         has anything on any image. Nothing is written then.
     """
     with FolderWriter(out, task, replace=replace) as writer:
-        states = watch(import_samples(writer, samples, **options))
-        done = [Imported(), *states][-1]
+        done = [
+            Imported(),
+            *watch(import_samples(writer, samples, **options)),
+        ][-1]
         if "files" in options:
             _check_sides(done, options["files"])
         if len(writer):
@@ -299,6 +301,13 @@ def import_samples(
         raise UsageError(
             f"`min_score` must leave a prediction, got {threshold}; the highest "
             f"confidence is {done.surest:g}"
+        )
+    if 0 < (how.min_score or 0) < 1 < done.surest:
+        warnings.warn(
+            f"{files.prediction}: confidences go up to {done.surest:g}, so they are no "
+            f"probabilities, and `min_score` {how.min_score:g} was compared with them "
+            "as they are; are they percent or logits?",
+            stacklevel=2,
         )
     if done.tried:
         done.notes = notes(writer.task, done.tried, options)
@@ -447,13 +456,14 @@ def _thresholded(
         return sample
     displayed = shown_at(sample.prediction, threshold, how.top_k)
     done.left_out += _size(sample.prediction) - _size(displayed)
-    stated = {
-        "min_score": threshold,
-        "top_k": how.top_k,
-        "score_at": None if done.point is None else BEST_F1,
-    }
     thresholds = {
-        name: value for name, value in stated.items() if value is not None
+        name: value
+        for name, value in (
+            ("min_score", threshold),
+            ("top_k", how.top_k),
+            ("score_at", None if done.point is None else BEST_F1),
+        )
+        if value is not None
     }
     return replace(
         sample, prediction=displayed, metadata={**sample.metadata, **thresholds}
@@ -522,10 +532,9 @@ def _add(
         and classes == (EACH,)
         and sample.truth is not None
     ):
-        by_label = sample.prediction.items_by_label()
         done.unasked += sum(
             len(items)
-            for label, items in by_label.items()
+            for label, items in sample.prediction.items_by_label().items()
             if label not in (sample.labels or ())
         )
     if sample.image is not None:
@@ -609,8 +618,14 @@ def _annotation(
         if interest is None
         else sample.prediction.only(interest)
     )
-    parts = source, sample.image_id, sample.key, *(interest or ())
-    name = _short(":".join(filter(None, parts)))
+    name = _short(
+        ":".join(
+            filter(
+                None,
+                (source, sample.image_id, sample.key, *(interest or ())),
+            )
+        )
+    )
     return Annotation(
         annotation_id=name,
         image_id=sample.image_id,
@@ -676,13 +691,12 @@ def doubts(task: str, done: Imported) -> Iterator[str]:
             "found; was the model run on them?"
         )
     if done.joined:
-        pairs = [
-            f"{ours!r} as {real!r}"
-            for ours, real in sorted(done.joined.items())
-        ]
         yield (
             "class names of predictions are read as those of the ground truth: "
-            f"{', '.join(pairs)}"
+            + ", ".join(
+                f"{ours!r} as {real!r}"
+                for ours, real in sorted(done.joined.items())
+            )
         )
     yield from done.notes[1:]
     if done.evaluated is not None and reversed_confidences(done.evaluated):
@@ -771,9 +785,10 @@ def notices(
             done.evaluated.average_precision(thresholds)
             for thresholds in (COCO_THRESHOLDS, (SIMILARITY,))
         ]
-        rule = "on the classes that each image was annotated for; LVIS counts 300 an image"
         if None not in precisions:  # no ground truth must be found
             yield (
                 f"AP {precisions[0]:.3f}, AP50 {precisions[1]:.3f} (COCO's definition, "
-                f"of all predictions{f', {rule}' if done.federated else ''})"
+                f"of all predictions"
+                + ", on the classes that each image was annotated for; LVIS counts 300 "
+                "an image" * done.federated + ")"
             )

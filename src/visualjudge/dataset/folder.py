@@ -266,7 +266,9 @@ class Dataset:
     @property
     def without_truth(self) -> bool:
         """Whether no right answer is known, as in verdicts adopted without a truth."""
-        return bool(self.questions) and self.questions[0].answer == UNKNOWN
+        return bool(self.questions) and all(
+            question.answer == UNKNOWN for question in self.questions
+        )
 
     def image(self, relative: str) -> Place:
         """Locate an image of ``Question.images``: a file, or a part of one.

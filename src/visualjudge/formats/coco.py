@@ -359,15 +359,12 @@ def _image(
     stated = raw.get("height", size[0]), raw.get("width", size[1])
     if stated != size:
         field_name = "height" if stated[0] != size[0] else "width"
-        got = (
-            f"{stated[0]!r}×{stated[1]!r} "
-            f"(height×width){exif_hint(stated, size, path)}"
-        )
         raise invalid(
             gt,
             where,
             field_name,
-            f"must match {name}, {size[0]}×{size[1]}, got {got}",
+            f"must match {name}, {size[0]}×{size[1]}, got {stated[0]!r}×{stated[1]!r} "
+            f"(height×width){exif_hint(stated, size, path)}",
         )
     return ImageEntry(path.stem, path, size, raw)
 

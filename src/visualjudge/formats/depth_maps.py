@@ -196,6 +196,15 @@ def _doubts(
             f"contains whole numbers up to {largest:g}, which are read as metres; "
             f"{option}-scale sets their unit, such as 1/1000 or 1/256",
         )
+    if (infinite := np.isinf(depth.values).sum()) and (
+        largest / form[0] > np.finfo(np.float16).max / 2
+    ):
+        yield (
+            "infinite",
+            f"{infinite} of {depth.values.size} pixels are infinite, as what is too "
+            "large for 16 bits, and are read as holes; store depths in metres, or in "
+            "32 bits",
+        )
     if known.size and known.min() == largest:
         yield "flat", f"all pixels have one depth, {largest:g}"
     if below.any():

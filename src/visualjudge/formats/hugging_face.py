@@ -290,10 +290,9 @@ def _files(path: Path) -> list[Path]:
             for name in read_json(path / SPLITS).get("splits", ())
         ]
     elif (path / STATE).is_file():
-        stated = read_json(path / STATE).get("_data_files", ())
         collected = [
             confined_path(path, row.get("filename"), of=str(path))
-            for row in stated
+            for row in read_json(path / STATE).get("_data_files", ())
         ]
     else:
         collected = sorted(path.rglob("*.parquet"))

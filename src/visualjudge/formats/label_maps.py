@@ -76,6 +76,13 @@ def label_maps(
     check_type(task, ("semantic",), "label-map")
     table = class_table(classes)
     skipped = {*unlabelled, *(value for value in UNNAMED if value not in table)}
+    if named := skipped & table.keys():
+        warnings.warn(
+            f"{classes}: `unlabelled` leaves out "
+            f"{', '.join(f'{value} ({table[value]})' for value in sorted(named))}, "
+            "which the class table names; its pixels count for nothing",
+            stacklevel=2,
+        )
 
     binary: list[str] = []
     borders = {True: np.zeros(3, np.int64), False: np.zeros(3, np.int64)}

@@ -488,9 +488,11 @@ def _items(path: Path, _predicted: bool) -> Records:
     content = read_json(path)
     try:
         classes = content["categories"]["label"]["labels"]
-        where = f"{path}: categories.label.labels"
         labels = [
-            row["name"] for row in record_of(list[_Named], classes, where)
+            row["name"]
+            for row in record_of(
+                list[_Named], classes, f"{path}: categories.label.labels"
+            )
         ]
         return [
             (

@@ -27,6 +27,10 @@ from visualjudge.vision.raster.images import read_rgb
 from visualjudge.vision.tasks import TASKS
 
 TYPES = ("generation", "restoration")
+# The part of a stated range in which not all scores lie.
+LOWEST = 0.1
+# Names of columns whose lowest value is the best.
+DISTANCES = {"lpips", "dists", "fid", "niqe", "brisque", "mse", "rmse", "mae"}
 # Path of an output, and its image_id, prompt and source.
 Output = tuple[Path, str, str | None, str | None]
 Files = Mapping[str, Path | None]
@@ -99,7 +103,7 @@ def outputs(
             f"`mask_white` must be fill or keep, got {mask_white!r}"
         )
     check_type(task, TYPES, "output")
-    limits = (0, 10) if score_range is None else score_range
+    low, high = limits = (0, 10) if score_range is None else score_range
     check_score_range(limits)
     needed = (
         {"output": "`column` output=NAME maps another name"}
@@ -133,12 +137,21 @@ def outputs(
             yield Problem.of(error, Path(table).name, f"row {number}")
             continue
         rated.setdefault(output, (paths, []))[1].extend(stated)
+    values = [value for _, stated in rated.values() for value in stated]
     if score_range is None:
-        warn_of_range(
-            f"{table}: score",
-            [v for _, stated in rated.values() for v in stated],
-            limits,
-        )
+        warn_of_range(f"{table}: score", values, limits)
+    doubts = {
+        f"score: all {len(values)} values lie in the lowest tenth of `score_range` "
+        f"{low:g} {high:g}, up to {max(values, default=low):g}; is it that of the "
+        "scores?": score_range is not None
+        and len(values) > 1
+        and 0 < max(values) - low <= LOWEST * (high - low),
+        f"{', '.join(score_column)}: the name is of what is better the lower it is, and "
+        "the highest score is the best here; negate such values and their "
+        "`score_range`": DISTANCES & {*map(str.lower, score_column)},
+    }
+    for doubt in filter(doubts.get, doubts):
+        warnings.warn(f"{table}: {doubt}", stacklevel=2)
     seen: Counter[tuple[str, str, str | None]] = Counter()
     for (path, image_id, prompt, model), (paths, stated) in rated.items():
         seen[path.stem, image_id, model] += 1
@@ -176,13 +189,11 @@ def warn_of_range(
     """Warn about ratings that look like a scale up to 1, 5 or 7 if another range is
     assumed."""
     halves = all(value * 2 % 1 == 0 for value in ratings)
-    scales = [(0, 1), (1, 5), (1, 7)][
-        : 3 if halves and {1, 7} <= {*ratings} else 2
-    ]
     likely = [
         scale
-        for scale in scales
-        if all(scale[0] <= value <= scale[1] for value in ratings)
+        for scale in ((0, 1), (1, 5), (1, 7))
+        if (scale != (1, 7) or (halves and {1, 7} <= {*ratings}))
+        and all(scale[0] <= value <= scale[1] for value in ratings)
     ]
     if (
         len(ratings) < 2
@@ -242,12 +253,9 @@ def _row(
         rating
         for cell in cells
         for rating in (cell if isinstance(cell, list) else [cell])
-    ]
-    ratings = [
-        rating
-        for rating in ratings
+        # a rater who left it out
         if not (rating in (None, "") or rating != rating)
-    ]  # a rater who left it out
+    ]
     if not ratings:
         raise DataError(
             f"{', '.join(columns)}: must contain a rating, got none"

@@ -247,11 +247,14 @@ def aligned(
         for where in (images, *others)
     )
     for key, image in sorted(files_by_key(images).items()):
-        collected = [
-            next(iter(side.values()), None) if singles else side.find(key)
-            for side in sides
-        ]
-        yield key, image, collected
+        yield (
+            key,
+            image,
+            [
+                next(iter(side.values()), None) if singles else side.find(key)
+                for side in sides
+            ],
+        )
 
 
 def paired(

@@ -170,8 +170,14 @@ def _predicted(
             form = predictions[key]
             if form is None:
                 return empty_mask(size)
-            place = None if isinstance(form, Path) else root
-            return _mask(form, "prediction", size, place, image, resize)
+            return _mask(
+                form,
+                "prediction",
+                size,
+                None if isinstance(form, Path) else root,
+                image,
+                resize,
+            )
     raise DataError(f"prediction: not found for key {item.key!r}")
 
 

@@ -91,9 +91,9 @@ def check_type(task: str, types: Collection[str], reader: str) -> str:
     """
     result = task_named(task).type
     if result not in types:
-        known = [row.name for row in TASKS.values() if row.type in types]
         raise UsageError(
-            f"{reader} files have no {task}; they have: {', '.join(known)}"
+            f"{reader} files have no {task}; they have: "
+            + ", ".join(row.name for row in TASKS.values() if row.type in types)
         )
     return result
 

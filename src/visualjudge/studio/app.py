@@ -271,6 +271,7 @@ class Pages:
                 "reasons": [vars(own) for own in answer.reasons]
                 if answer
                 else [],
+                "caution": answer and answer.caution,
                 "failing": judgement.failing,
                 "address": f"/d/{place.dataset}/slices?by=probe#probes-{place.slug}",
             }

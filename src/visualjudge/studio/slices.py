@@ -169,9 +169,9 @@ def worst_tasks(shelf: Shelf) -> list[tuple[Row, str, Cell]]:
     for row in table.rows:
         named = zip(table.columns, row.cells, strict=True)
         judged = [
-            (cell.share, name, cell)
+            (-1.0 if cell.share is None else cell.share, name, cell)
             for name, cell in named
-            if cell.share is not None
+            if cell.verdicts  # without any answer is worse than all wrong
         ]
         if judged:
             lowest.append((row, *min(judged, key=lambda entry: entry[0])))

@@ -333,7 +333,7 @@ class Judged:
     def failing(self) -> list[str]:
         """Return the names of the probes that it fails."""
         return [
-            probe.name.replace("_", " ")
+            probe.name.replace("_", " ") + " (no answer)" * probe.declines
             for probe in self.probes
             if probe.state == "fail"
         ]

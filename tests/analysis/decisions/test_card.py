@@ -478,3 +478,41 @@ def test_an_answer_in_part_names_the_tasks_that_differ() -> None:
     assert len({*words.values()}) == 2
     for task, word in words.items():
         assert f"{word} for {plain_name(task)}" in own.models.verdict
+
+
+@pytest.mark.parametrize(("right", "tasks"), [(0.62, ["keypoint"]), (0.75, [])])
+def test_a_task_whose_accuracy_is_too_low_is_named_where_that_of_all_is_open(
+    right: float, tasks: list[str]
+) -> None:
+    first = World.of(60, 4, gap=0.8).pair_questions()
+    second = of_task(World.of(60, 4, 1, gap=0.8).pair_questions(), "keypoint")
+    verdicts = choices_of(first, 0.95) + choices_of(second, right)
+    found = analyse_study(study_of([*first, *second], {"judge": verdicts}))
+    own = card_of(found).judges[0]
+    assert own.checks[0].state != "fail"
+    against = [r.text for r in own.models.reasons if r.sign == "✗"]
+    assert [
+        task for task in tasks if any(task in text for text in against)
+    ] == tasks
+    assert len(against) == len(tasks)
+    assert all(text in own.models.sentence for text in against)
+
+
+@pytest.mark.parametrize("reversed_", [True, False])
+def test_models_that_the_truth_orders_oppositely_in_two_tasks_are_named(
+    reversed_: bool,
+) -> None:
+    """Over both tasks, the one with more images decides the order."""
+    first = World.of(90, 2, gap=1.5)
+    second = World.of(25, 2, 1, gap=1.5)
+    if reversed_:
+        second = replace(second, names=second.names[::-1])
+    asked = [
+        *first.pair_questions(),
+        *of_task(second.pair_questions(), "keypoint"),
+    ]
+    found = analyse_study(study_of(asked, {"judge": choices_of(asked, 0.95)}))
+    own = card_of(found).judges[0]
+    told = [r.text for r in own.models.reasons if "for keypoint" in r.text]
+    assert bool(told) == reversed_
+    assert all(text in own.models.sentence for text in told)

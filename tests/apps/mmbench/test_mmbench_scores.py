@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import openpyxl
 import pytest
@@ -24,6 +25,7 @@ from visualjudge.apps.mmbench.report_page import page
 from visualjudge.apps.mmbench.scores import (
     Model,
     accuracy_table,
+    better_table,
     comparisons,
     lines,
     scores,
@@ -191,6 +193,16 @@ def test_workbook_with_a_bad_index_is_refused(tmp_path, lines, says):
     book.save(tmp_path / "p.xlsx")
     with pytest.raises(InvalidRecord, match=says):
         read_predictions(tmp_path / "p.xlsx")
+
+
+def test_a_row_may_be_there_twice_but_not_with_two_replies(tmp_path):
+    path = tmp_path / "p.jsonl"
+    lines = [f'{{"index": 1, "prediction": "{letter}"}}\n' for letter in "AAB"]
+    path.write_text("".join(lines[:2]))
+    assert read_predictions(path)[0] == {1: "A"}
+    path.write_text("".join(lines))
+    with pytest.raises(InvalidRecord, match=r"line 3: .*another reply"):
+        read_predictions(path)
 
 
 def test_file_that_is_no_workbook_is_refused(tmp_path):
@@ -548,6 +560,14 @@ def test_a_model_is_better_where_its_lead_is_proven_on_the_same_questions(
     ]
     a_b, a_c, b_c = comparisons(models)
     assert (a_b["better"], a_c["better"], b_c["better"]) == ("a", None, "c")
+    assert "file there twice" not in better_table(models).text()
+    copy = replace(models[2], name="d")
+    (told,) = (
+        note
+        for note in better_table([*models, copy]).notes
+        if "file there twice" in note
+    )
+    assert told.startswith("c and d gave the same reply")
     assert a_b["difference"] == pytest.approx(12 / 30)
     assert b_c["difference"] == pytest.approx(-10 / 30)
     assert a_b["p_holm"] == pytest.approx(3 * a_b["p"])

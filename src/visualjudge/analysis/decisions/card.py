@@ -194,9 +194,19 @@ def judge_card(judge: JudgeResult) -> JudgeCard:
             for name in names
         )
     )
+    opposite = _opposite(tasks)
+    models = replace(
+        whole.models,
+        verdict=_by_task(whole.models, tasks),
+        sentence=whole.models.sentence + f" But {opposite}." * bool(opposite),
+        reasons=(
+            *whole.models.reasons,
+            *[Reason("–", opposite)] * bool(opposite),
+        ),
+    )
     return JudgeCard(
         whole.judge,
-        replace(whole.models, verdict=_by_task(whole.models, tasks)),
+        models,
         whole.checks,
         whole.system,
         tasks=tasks,
@@ -217,6 +227,37 @@ def _by_task(whole: ModelAnswer, tasks: Sequence[Answer]) -> str:
     return f"{whole.word}: {', '.join(parts)}"
 
 
+def _opposite(tasks: Sequence[Answer]) -> str:
+    """Say which models the truth puts in opposite orders in two tasks, by the tests of
+    each: over both, the task with more images has its way.
+    """
+    orders = {
+        (pair.a, pair.b)[:: pair.truth_order]: plain_name(task.task)
+        for task in tasks
+        for pair in task.models.pairs
+        if pair.truth_order
+    }
+    opposite = [
+        f"{a} above {b} for {task}, but below it for {orders[b, a]}"
+        for (a, b), task in orders.items()
+        if a < b and (b, a) in orders
+    ]
+    listing = listed(opposite, 1)
+    return f"the truth puts {listing}: read each task alone" if listing else ""
+
+
+def _too_low(study: Study, run: int) -> list[str]:
+    """Say for which tasks the accuracy is proven to be too low; they share the
+    level."""
+    low = [
+        f"{plain_name(task.task)} ({percent(task.accuracy.value)})"
+        for task in pair_answer(study, run, study.bar).tasks
+        if check("macro_accuracy", task.tested[0]).state == "fail"
+    ]
+    required = percent(THRESHOLDS["macro_accuracy"].value, 0)
+    return [f"its accuracy is below {required} for {listed(low)}"] * bool(low)
+
+
 def _task(
     study: Study,
     run: int,
@@ -232,10 +273,9 @@ def _task(
         pairs,
         guessed(pairwise_asked(own, 0)),
         order_shown=study.runs[run].order_shown,
-        truth=not study.lacks_truth(run),
     )
     place = preference(
-        (in_both_orders(pairs) if study.lacks_truth(run) else pairs).filter(
+        (in_both_orders(pairs) if own.lacks_truth(0) else pairs).filter(
             "usable"
         ),
         "position",
@@ -278,7 +318,9 @@ def answer_of(
     shape = shape_of(study, run)
     # other shapes state the accuracy in their sentence
     counted = checks if shape == "named_pairs" else checks[1:]
-    failing = (line.failing for line in counted if line.state == "fail")
+    failing = [line.failing for line in counted if line.state == "fail"]
+    if shape == "named_pairs" and checks[0].state in ("pass", "undecided"):
+        failing += _too_low(study, run)
     proved = (*failing, *qualifiers)
     models = (
         model_answer(
@@ -470,10 +512,12 @@ def _reason(result: JudgeResult) -> Iterator[str]:
 def proven(result: JudgeResult) -> list[str]:
     """Return what reasons and probes prove about a judge, as qualifications of its
     answer."""
-    known = list(_reason(result))
-    failed = [row.name for row in result[PROBES] if row.state == "fail"]
-    if failed:
-        known.append(
-            f"it fails {listed([f'the probe “{name}”' for name in failed], 2)}"
-        )
-    return known
+    failed = [
+        f"the probe “{row.name}”"
+        for row in result[PROBES]
+        if row.state == "fail"
+    ]
+    return [
+        *_reason(result),
+        *[f"it fails {listed(failed, 2)}"] * bool(failed),
+    ]

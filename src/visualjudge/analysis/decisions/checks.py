@@ -95,17 +95,6 @@ class Threshold:
             return "pass"
         return "fail" if missed else "undecided"
 
-    def why(self, state: State, interval: Interval) -> str:
-        """Return what the state rests on, "" if the figures say it."""
-        low, high = interval
-        if (
-            self.direction == "within"
-            and state == "undecided"
-            and low * high > 0
-        ):
-            return "proven, but perhaps within the limit"
-        return WHY.get(state, "")
-
 
 LEAST_IMAGES = 10
 """Nothing passes or fails on fewer images."""
@@ -128,7 +117,8 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Position bias",
         "within",
         0.10,
-        "its answers depend on the order of the options ({} for the first)",
+        "its answers depend on the order of the options ({points} percentage points for the "
+        "first)",
         lambda value: f"{points(value)} points",
         unit=" points",
     ),
@@ -150,7 +140,8 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Gain from the photograph",
         "at_least",
         0.15,
-        "it does not need the photograph: {} of accuracy with it (at least +15 required)",
+        "it does not need the photograph: {points} percentage points of accuracy with it (at "
+        "least +15 required)",
         lambda value: f"{points(value)} points",
         unit=" points",
     ),
@@ -203,6 +194,7 @@ class Check:
             title=lower_first(self.title),
             why=self.why,
             limit=percent(self.threshold.value, 0),
+            points=points(self.value),
         )
 
 
@@ -233,7 +225,7 @@ def check(
         why = measured.why or "has no interval"
     else:
         state = THRESHOLDS[name].state(compared)
-        why = note or THRESHOLDS[name].why(state, compared)
+        why = note or WHY.get(state, "")
     return Check(name, value, ends, state, images, why)
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.answers import is_tie
+from visualjudge.analysis.answers import has_truth, is_tie
 from visualjudge.analysis.estimate import DECIMALS, renumbered
 from visualjudge.analysis.separation import Comparisons
 from visualjudge.analysis.source_groups import placed, places_of
-from visualjudge.analysis.study_table import Study, has_truth, ordered
+from visualjudge.analysis.study_table import Study, ordered
 from visualjudge.core.errors import DataError
 from visualjudge.core.records import LETTERS, IntArray
 
@@ -206,9 +206,8 @@ def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
     """
     named = pl.col("sources").list.drop_nulls()
     verdicts = verdicts.filter(named.list.n_unique() > 1)
-    parts = []
-    for side in range(max(verdicts["options"].to_list(), default=1)):
-        parts.append(
+    return pl.concat(
+        [
             verdicts.filter(pl.col("options") > side).select(
                 "cluster",
                 "task",
@@ -226,8 +225,9 @@ def _compared(verdicts: pl.DataFrame) -> pl.DataFrame:
                 ),
                 level=_above_others(side),
             )
-        )
-    return pl.concat(parts)
+            for side in range(max(verdicts["options"].to_list(), default=1))
+        ]
+    )
 
 
 def _beaten(column: str, letter: str) -> pl.Expr:

@@ -55,7 +55,7 @@ STATE_WORDS: dict[PairState, str] = {
 TRUTH_OPEN = "truth can’t"
 MORE = (
     "More images: the number for an even chance to separate the two, and for 80 %; no "
-    "number: 20 times these images may not do."
+    "number: even 20 times as many images may not do."
 )
 
 
@@ -125,22 +125,22 @@ def resolution(models: PairsOfModels) -> str:
 
 def pairs_table(models: PairsOfModels) -> Table:
     """Return each pair of models by judge and by truth."""
-    notes = []
-    if models.pairs:
-        notes.append(
-            "By the judge, by truth: share of images on which the first is better (95 %). "
-            "Separated: by a test adjusted (Holm) for "
-            f"{many(len(models.pairs), 'pair')}; intervals are not adjusted."
-        )
-    if any(pair.state == "undecided" for pair in models.pairs):
-        notes.append(MORE)
-    if models.resolution is not None:
-        notes.append(_resolved(models))
-    if len(models.pairs) > MOST_ROWS:
-        notes.append(
-            f"{number(MOST_ROWS)} of {many(len(models.pairs), 'pair')} are listed."
-        )
-    return grid(PAIR, models.pairs[:MOST_ROWS], notes=notes, keys=2)
+    pairs = models.pairs
+    total = many(len(pairs), "pair")
+    notes = {
+        "By the judge, by truth: share of images on which the first is better (95 %). "
+        f"Separated: by a test adjusted (Holm) for {total}; intervals are not "
+        "adjusted.": bool(pairs),
+        MORE: any(pair.state == "undecided" for pair in pairs),
+        _resolved(models): models.resolution is not None,
+        f"{number(MOST_ROWS)} of {total} are listed.": len(pairs) > MOST_ROWS,
+    }
+    return grid(
+        PAIR,
+        pairs[:MOST_ROWS],
+        notes=[note for note, holds in notes.items() if holds],
+        keys=2,
+    )
 
 
 def _resolved(models: PairsOfModels) -> str:
@@ -519,7 +519,8 @@ def _not_yet(undecided: Sequence[PairOfModels], groups: bool) -> Iterator[str]:
         )
     if unclear:
         yield (
-            f"{_named(unclear, groups)} yet, perhaps not even with 20 times the images"
+            f"{_named(unclear, groups)}, and more images may not help: the preference is "
+            "small, or due to chance"
         )
 
 

@@ -38,7 +38,7 @@ from visualjudge.analysis.statistics.score_bar import (
     state,
     tail_of,
 )
-from visualjudge.analysis.study_table import Study, has_truth
+from visualjudge.analysis.study_table import Study
 from visualjudge.analysis.value_and_interval import Ends, Estimate
 
 NAMED = 3
@@ -141,17 +141,21 @@ class PairAnswer:
     @property
     def _by_task(self) -> str:
         """Name the tasks that differ from the whole."""
-        parts = []
-        if len(self.tasks) > 1:
-            for name, word in (("yes", "yes in"), ("no", "no in")):
-                own = [
-                    plain_name(task.task)
-                    for task in self.tasks
-                    if task.state == name
-                ]
-                if own:
-                    parts.append(f"{word} {listed(own, NAMED)}")
-        return f"; by task: {', '.join(parts)}" if parts else ""
+        of_state = {
+            state: [
+                plain_name(task.task)
+                for task in self.tasks
+                if task.state == state
+            ]
+            for state in ("yes", "no")
+        }
+        parts = [
+            f"{state} in {listed(own, NAMED)}"
+            for state, own in of_state.items()
+            if own
+        ]
+        named = parts and len(self.tasks) > 1
+        return f"; by task: {', '.join(parts)}" if named else ""
 
 
 _BESIDE: dict[Level, str] = {
@@ -164,7 +168,7 @@ _BESIDE: dict[Level, str] = {
 def pair_answer(study: Study, run: int, bar: Bar) -> PairAnswer:
     """Return the answer from a judge's choices in pairs whose better option is
     known."""
-    known = study.kind(run, "pairwise", CHOSEN).filter(has_truth())
+    known = study.kind(run, "pairwise", CHOSEN).drop_nulls("right")
     parts = by_task(known)
     tail = tail_of(part["cluster"].n_unique() for _, part in parts)
     tasks = tuple(_of(part, name, bar, tail) for name, part in parts)

@@ -202,8 +202,9 @@ KIND = Layout[OrderOfKind](
 
 RANKS = "Ranks: those that the tests of pairs leave to a model."
 OF_FAVOUR = (
-    "Favour: how far the judge’s value lies above what the true scores explain; proven: by "
-    "a test adjusted (Holm) for all models and tasks."
+    "Favour: how far the judge’s value lies above that of an unbiased judge that errs as "
+    "often, whose errors draw all models towards their mean, so it is not judge less truth; "
+    "proven: by a test adjusted (Holm) for all models and tasks."
 )
 TO_TRUTH = (
     "Favour: the judge’s mean less that of the truth, without a test, as noise in such a "

@@ -7,7 +7,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from visualjudge.analysis.answers import as_dealt, letters_dealt
+from visualjudge.analysis.answers import (
+    as_dealt,
+    letters_dealt,
+    where_known,
+)
 from visualjudge.analysis.figures.bias import (
     BIAS,
     PREFERENCE,
@@ -18,6 +22,7 @@ from visualjudge.analysis.figures.bias import (
 from visualjudge.analysis.figures.figure_parts import (
     ACCURACY,
     ESTIMATE,
+    PAIRED,
     Column,
     JudgeFigure,
     JudgeResult,
@@ -45,20 +50,20 @@ def pairwise_figures(
     chance: float = OF_TWO,
     *,
     order_shown: bool = True,
-    truth: bool = True,
 ) -> Pairwise:
-    """The headline of the pairwise questions; ``truth``: whether the right answers are
-    known. ``position_p`` is the exact binomial test of A against ½.
+    """The headline of the pairwise questions. ``position_p`` is the exact binomial test
+    of A against ½.
     """
     dealt = letters_dealt(pairs)
-    questions = pairs["question"].n_unique()
+    known = where_known(pairs)
+    questions = known["question"].n_unique()
     ties = int(pairs["tie"].sum() or 0)
     result = Pairwise(
-        accuracy=accuracy(pairs),
+        accuracy=accuracy(known),
         questions=questions,
         chance=chance,
-        constant=constant_answer(pairs)
-        if dealt and (order_shown or questions == pairs.height)
+        constant=constant_answer(known)
+        if dealt and (order_shown or questions == known.height)
         else None,
         position_p=binomial_p(
             int(pairs["said_first"].sum() or 0),
@@ -66,18 +71,17 @@ def pairwise_figures(
         ),
         swap=swap_figures(both_orders(pairs)),
         ties=ties / int(pairs["usable"].sum()) if ties else None,
-        macro=macro(pairs),
-        kappa=kappa_with_truth(as_dealt(pairs, "answer", "text", dealt=dealt)),
+        macro=macro(known),
+        kappa=kappa_with_truth(as_dealt(known, "answer", "text", dealt=dealt)),
     )
-    return result if truth else result.without_truth
+    return result.without_truth if known["right"].null_count() else result
 
 
 def _rows(judge: JudgeResult) -> Pairwise:
     result = pairwise_figures(
-        judge.pairs,
+        judge.study.kind(judge.index, "pairwise", PAIRED),
         judge.chance,
         order_shown=judge.run.order_shown,
-        truth="truth" in judge.has,
     )
     position = next(row for row in judge[BIAS] if row.feature == "position")
     return replace(result, position=position)
@@ -106,29 +110,10 @@ COLUMNS = Layout[Pairwise](
 )
 
 
-def _asked(pairwise: Pairwise) -> int | None:
-    return pairwise.accuracy.share.n or None
-
-
-def _images(pairwise: Pairwise) -> int | None:
-    return pairwise.accuracy.share.images or None
-
-
 def _macro(pairwise: Pairwise) -> float | None:
     """Return the mean over tasks, where it is not that of an only one."""
     only = pairwise.macro.value == pairwise.accuracy.shown.value
     return None if only or pairwise.accuracy.none else pairwise.macro.value
-
-
-def _of_read(pairwise: Pairwise) -> float | None:
-    """Return the accuracy of the replies that could be read, where some could not."""
-    return pairwise.accuracy.parsed.value if pairwise.accuracy.failed else None
-
-
-def _same_of_read(pairwise: Pairwise) -> float | None:
-    return (
-        pairwise.swap.consistency_parsed if pairwise.accuracy.failed else None
-    )
 
 
 PAIRWISE = JudgeFigure(
@@ -138,16 +123,40 @@ PAIRWISE = JudgeFigure(
     place=10,
     wide=True,
     headline=Layout[Pairwise](
-        Column(None, _asked, "Verdicts on pairs", number),
-        Column(None, _images, "Images", number),
+        Column(
+            None,
+            lambda row: row.accuracy.share.n or None,
+            "Verdicts on pairs",
+            number,
+        ),
+        Column(
+            None,
+            lambda row: row.accuracy.share.images or None,
+            "Images",
+            number,
+        ),
         Column(None, "accuracy.shown", "Accuracy (95 %)", with_ends),
         Column(None, _macro, "Accuracy (mean of tasks)", percent),
         Column(None, "kappa.value", "Cohen’s κ", number),
-        Column(None, _of_read, "Accuracy without failed replies", percent),
+        Column(
+            None,
+            lambda row: (
+                row.accuracy.parsed.value if row.accuracy.failed else None
+            ),
+            "Accuracy without failed replies",
+            percent,
+        ),
         Column(None, "constant", "Best constant answer", percent),
         Column(None, "accuracy.answered_a", "Answered A", percent),
         Column(None, "ties", "Answered tie", percent),
         Column(None, "swap.consistency.value", "Same when swapped", percent),
-        Column(None, _same_of_read, "Same, without failed replies", percent),
+        Column(
+            None,
+            lambda row: (
+                row.swap.consistency_parsed if row.accuracy.failed else None
+            ),
+            "Same, without failed replies",
+            percent,
+        ),
     ),
 )

@@ -31,7 +31,7 @@ from visualjudge.analysis.estimate import (
 from visualjudge.analysis.figures.figure_parts import (
     HOLM,
     NOTHING,
-    Cells,
+    UNADJUSTED,
     Estimate,
     JudgeFigure,
     JudgeResult,
@@ -211,7 +211,8 @@ def swap_figures(pairs: pl.DataFrame) -> Swap:
     names = ("usable", "consistent", "both_right", "withheld")
     values = {name: pl.col(name) for name in names}
     values |= {
-        "n": pl.col("consistent").is_not_null(),
+        "n": pl.col("both_right").is_not_null()
+        | pl.col("both_right").is_null().all(),
         "told": ~pl.col("withheld"),
     }
     sums = image_sums(pairs, [], values)
@@ -259,28 +260,20 @@ def _rows(judge: JudgeResult) -> tuple[Preference, ...]:
     return preferences(pairs if "truth" in judge.has else in_both_orders(pairs))
 
 
-def _leanings(judge: JudgeResult) -> Cells:
-    return {
-        row.leans_to: row.estimate
-        for row in judge[BIAS]
-        if row.estimate.value is not None
-    }
-
-
 def _preferred(rows: Sequence[Preference]) -> list[str]:
     """Say which preferences are proven, if any was tested."""
     proven = [
         f"{'prefers' if (row.estimate.value or 0) > 0 else 'avoids'} {row.leans_to} "
-        f"by {number(100 * abs(row.estimate.value or 0), 1)} points"
+        f"by {number(100 * abs(row.estimate.value or 0), 1)} percentage points"
         for row in rows
         if row.flagged
     ]
+    tested = [row.leans_to for row in rows if row.p_holm is not None]
     words = (
         f"It {listed(proven)}"
         if proven
-        else "No preference for a place or a kind of option is proven"
+        else f"No preference is proven (Holm) for {listed(tested)}"
     )
-    tested = any(row.p_holm is not None for row in rows)
     return [f"{words}."] if tested else []
 
 
@@ -303,12 +296,17 @@ BIAS: JudgeFigure[tuple[Preference, ...]] = JudgeFigure(
         estimates_of_judges(
             "leanings",
             "Preference for one kind of option",
-            "How much more often, in points, the judge chooses this kind of option than it "
-            "would without the preference (at most 50).",
-            _leanings,
+            "How much more often, in percentage points, the judge chooses this kind of option "
+            "than it would without the preference (at most 50).",
+            lambda judge: {
+                row.leans_to: row.estimate
+                for row in judge[BIAS]
+                if row.estimate.value is not None
+            },
             "the questions asked cannot show a bias, or the order of the options is "
             "not known",
-            "Preference in points",
+            "Preference in percentage points",
+            UNADJUSTED,
         ),
     ),
 )

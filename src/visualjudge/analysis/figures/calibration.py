@@ -8,7 +8,6 @@ import polars as pl
 
 from visualjudge.analysis.figures.figure_parts import (
     Column,
-    Json,
     JudgeFigure,
     JudgeResult,
     Layout,
@@ -52,10 +51,6 @@ def _probabilities(judge: JudgeResult) -> Calibration | None:
     )
 
 
-def _json(value: Calibration | None) -> Json | None:
-    return None if value is None else COLUMNS.json(value)
-
-
 def _bins(judge: JudgeResult) -> Trace:
     stated = judge[PROBABILITIES]
     bins = () if stated is None else stated.bins
@@ -77,7 +72,11 @@ def _came_true(stated: Calibration | None) -> list[str]:
 
 
 PROBABILITIES = JudgeFigure(
-    "probabilities", _probabilities, json=_json, place=75, sentences=_came_true
+    "probabilities",
+    _probabilities,
+    json=lambda value: None if value is None else COLUMNS.json(value),
+    place=75,
+    sentences=_came_true,
 )
 """None without probabilities."""
 RELIABILITY = lines_of_judges(

@@ -20,7 +20,11 @@ from itertools import chain, combinations, pairwise
 import numpy as np
 import polars as pl
 
-from visualjudge.analysis.answers import as_dealt, letters_dealt
+from visualjudge.analysis.answers import (
+    as_dealt,
+    letters_dealt,
+    where_known,
+)
 from visualjudge.analysis.estimate import LEVEL, holm
 from visualjudge.analysis.figure_text import signed
 from visualjudge.analysis.figures.figure_parts import (
@@ -217,9 +221,9 @@ def compare(study: Study, i: int, j: int) -> Comparison:
         return Comparison(
             *names, both["question"].n_unique(), both.height, nothing
         )
-    result = paired(both, names)
-    lacking = study.lacks_truth(i) or study.lacks_truth(j)
-    return result.without_truth if lacking else result
+    known = where_known(both)
+    result = replace(paired(known, names), kappa=kappa_of_two(both))
+    return result.without_truth if known["right"].null_count() else result
 
 
 def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
@@ -229,7 +233,7 @@ def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
     a = pl.col("right")
     b = pl.col("right_b")
     values = {
-        "n": a.is_not_null(),
+        "n": pl.lit(1),
         "gap": a.cast(pl.Int8) - b.cast(pl.Int8),
         "apart": a != b,
         "a": a,
@@ -259,7 +263,6 @@ def paired(both: pl.DataFrame, names: tuple[str, str]) -> Comparison:
         only_a_right=(apart + more) // 2,
         only_b_right=(apart - more) // 2,
         by_task=tuple(by_task),
-        kappa=kappa_of_two(both) if "text_b" in both.columns else NOTHING,
     )
 
 
@@ -391,7 +394,7 @@ TASK_GAP = Layout[TaskGap](
     *as_named("p", "p_holm"),
 )
 MEASURES = {
-    "accuracy": "accuracy, in points",
+    "accuracy": "accuracy, in percentage points",
     "spearman": "ρ with the truth",
     "mae": "mean error, on the scale {}",
 }

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.answers import has_truth
 from visualjudge.analysis.estimate import exact
 from visualjudge.analysis.figures.calibration import RELIABILITY
 from visualjudge.analysis.figures.figure_parts import (
@@ -45,7 +46,6 @@ from visualjudge.analysis.statistics.score_ranges import (
     ScoreRanges,
     score_ranges,
 )
-from visualjudge.analysis.study_table import has_truth
 
 LEAST_ITEMS = 20
 

@@ -42,7 +42,7 @@ def _rows(judge: JudgeResult) -> tuple[Sensitivity, ...]:
     facts = judge.analysis[stated_reasons.FAULT_FACTS]
     areas = {name: fact.area for name, fact in facts.items() if fact.area}
     pairs = judge.joined.filter(
-        pl.col("kind") == "pairwise", pl.col("id").is_in(list(areas))
+        pl.col("right").is_not_null(), pl.col("id").is_in(list(areas))
     ).select("id", "task", "right", "usable", "cluster")
     if pairs.is_empty():
         return ()

@@ -68,6 +68,7 @@ from visualjudge.analysis.plots.series import (
     lines_of_judges,
 )
 from visualjudge.analysis.results import (
+    PAIRED,
     Analysis,
     FigurePlot,
     JudgeFigure,
@@ -112,6 +113,7 @@ __all__ = [
     "NONE",
     "NOTHING",
     "NO_ACCURACY",
+    "PAIRED",
     "RANGE",
     "RANKING",
     "SCORING",

@@ -87,13 +87,16 @@ def _ranking(
     pairs = {
         frozenset((p.a, p.b)): p for p in card.models.pairs if p.group == group
     }
-    ranked = []
-    for name, below in zip_longest(names, names[1:]):
-        sign = _sign(pairs.get(frozenset((name, below))))
-        ranked.append(
-            RankedModel(name, by_truth.get(name), by_judge[name], sign)
+    ranked = tuple(
+        RankedModel(
+            name,
+            by_truth.get(name),
+            by_judge[name],
+            _sign(pairs.get(frozenset((name, below)))),
         )
-    return Ranking(title, card.judge, series, tuple(ranked))
+        for name, below in zip_longest(names, names[1:])
+    )
+    return Ranking(title, card.judge, series, ranked)
 
 
 def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
@@ -102,10 +105,9 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
     drawn = [judge for judge in judges if judge.models.pairs][:MOST_COMPARED]
     if not drawn:
         return LeftOut(NAME, "no question compares two named models")
-    decided = Counter[str]()
-    for judge in drawn:
-        for pair in judge.models.pairs:
-            decided[pair.group] += pair.judge_order != 0
+    pairs = [pair for judge in drawn for pair in judge.models.pairs]
+    decided = Counter(pair.group for pair in pairs if pair.judge_order)
+    groups = dict.fromkeys(pair.group for pair in pairs)
     # each call ranks the models of every group
     ranks: list[dict[Side, dict[Model, Ranks]]] = [
         {
@@ -119,10 +121,10 @@ def _ranking_plot(judges: Sequence[JudgeCard]) -> Plot | LeftOut:
             judge,
             k,
             group,
-            judge.judge + (f", {group_name(group)}" * (len(decided) > 1)),
+            judge.judge + (f", {group_name(group)}" * (len(groups) > 1)),
             ranks[k],
         )
-        for group, _ in decided.most_common()
+        for group in sorted(groups, key=lambda group: -decided[group])
         for k, judge in enumerate(drawn)
         if any(pair.group == group for pair in judge.models.pairs)
     ]
@@ -212,13 +214,16 @@ def _required(
 ) -> Plot | LeftOut:
     """Draw a figure of each task beside what is required of it, the mark of
     ``scale``."""
-    cells: list[tuple[int, str, dict[str, Estimate]]] = []
-    signs: dict[tuple[str, str], Sign] = {}
-    for k, card in enumerate(cards):
-        rows = figures(card)
-        cells.append((k, card.judge, {task: value for task, value, _ in rows}))
-        for task, _, level in rows:
-            signs[card.judge, task] = SIGN_OF_LEVEL[level]
+    rows = {card.judge: figures(card) for card in cards}
+    cells = [
+        (k, judge, {task: value for task, value, _ in own})
+        for k, (judge, own) in enumerate(rows.items())
+    ]
+    signs = {
+        (judge, task): SIGN_OF_LEVEL[level]
+        for judge, own in rows.items()
+        for task, _, level in own
+    }
     return estimates_plot(
         NAME,
         title,

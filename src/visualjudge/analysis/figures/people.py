@@ -5,8 +5,8 @@ Tables of people's ratings without a study are in ``analysis/people_agreement.py
 Each vote is compared with the others of its item: a score with their mean, a choice
 with their majority (none where the others are split). All votes count, whoever gave
 them. The judge's answer is compared with the same others: the mean of all is less noisy
-than that of the others, and a truth of two split votes is a tie, so that its agreement
-with the truth says nothing about people.
+than that of the others, and split votes are no truth, so that its agreement with the
+truth says nothing about people.
 """
 
 from collections.abc import Sequence

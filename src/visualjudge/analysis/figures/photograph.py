@@ -136,7 +136,7 @@ class Photograph:
             else "another photograph"
         )
         return (
-            f"{NEEDS[self.state]}: {with_ends(self.least, points)} points of "
+            f"{NEEDS[self.state]}: {with_ends(self.least, points)} percentage points of "
             f"accuracy compared with {over}."
         )
 
@@ -191,7 +191,6 @@ def _without(pairs: pl.DataFrame) -> Without | None:
     )
 
 
-FEW = f"not measured: fewer than {LEAST_QUESTIONS} questions"
 PHOTOGRAPH_STATES = {
     "needed": "needed",
     "not_needed": "not needed",
@@ -223,7 +222,10 @@ COLUMNS = Layout[Photograph](
         "state",
         "state",
         "The photograph is",
-        shown=lambda row: FEW if row.few else PHOTOGRAPH_STATES[row.state],
+        shown=lambda row: (
+            PHOTOGRAPH_STATES[row.state]
+            + f": fewer than {LEAST_QUESTIONS} questions" * row.few
+        ),
     ),
 )
 
@@ -274,9 +276,9 @@ PHOTOGRAPH = JudgeFigure(
             "its place: the smaller of the two gains.",
             _gains,
             "no question was asked without its photograph",
-            "Points gained from the photograph",
+            "Percentage points gained from the photograph",
             "A judge does not need the photograph if the gain is significantly below "
-            f"{100 * MARGIN:g} points. {INTERVALS}",
+            f"{100 * MARGIN:g} percentage points. {INTERVALS}",
         ),
     ),
 )

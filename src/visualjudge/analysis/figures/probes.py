@@ -48,7 +48,6 @@ from visualjudge.analysis.decisions.checks import THRESHOLDS
 from visualjudge.analysis.estimate import LEVEL, gap_ends, holm
 from visualjudge.analysis.figures.figure_parts import (
     HOLM,
-    Cells,
     Column,
     Ends,
     Estimate,
@@ -94,6 +93,15 @@ class ProbeResult:
     example: str
     p_holm: float | None = None
     about: str = ""
+
+    @property
+    def declines(self) -> bool:
+        """Whether it fails by replies without an answer, not by its effect."""
+        return self.state == "fail" and (
+            self.p_holm is None
+            or self.p_holm >= LEVEL
+            or abs(self.effect.value or 0.0) < self.margin
+        )
 
 
 MARGIN = THRESHOLDS["photograph"].value
@@ -160,7 +168,10 @@ def _cue(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
 
 
 def _against(
-    table: pl.DataFrame, control: pl.DataFrame, value: pl.Expr, *keys: str
+    table: pl.DataFrame,
+    control: pl.DataFrame,
+    value: pl.Expr,
+    keys: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Return the mean of ``value`` less that of the unchanged questions, by group and
     ``keys``."""
@@ -170,11 +181,6 @@ def _against(
     )
     both = now.join(then, on=[*_UNIT, *keys], suffix="_then")
     return both.group_by(_UNIT).agg((pl.col("x") - pl.col("x_then")).mean())
-
-
-def _change(table: pl.DataFrame, control: pl.DataFrame) -> pl.DataFrame:
-    """Compare changed and unchanged question in the orders in which both were asked."""
-    return _against(table, control, pl.col("right"), "order")
 
 
 def _hits(
@@ -200,7 +206,10 @@ def _staircase(table: pl.DataFrame, _control: pl.DataFrame) -> pl.DataFrame:
 
 DESIGNS: Mapping[str, Design] = {
     "cue": Design(_cue, 0.5, CUE_MARGIN),
-    "change": Design(_change, 1.0, MARGIN),
+    # in the orders in which both were asked
+    "change": Design(
+        partial(_against, value=pl.col("right"), keys=("order",)), 1.0, MARGIN
+    ),
     "same": Design(partial(_hits, hit="said_first"), 0.5, MARGIN),
     "withheld": Design(partial(_hits, hit="right"), 0.5, MARGIN, upwards=True),
     "staircase": Design(_staircase, 1.0, 0.0, upwards=True),
@@ -324,7 +333,7 @@ PROBE_STATES: Mapping[ProbeState, tuple[str, Sign]] = {
 def _in_words(row: ProbeResult) -> str:
     if row.state == "not_shown" and row.effect.value is None:
         return f"not measured: fewer than {LEAST_QUESTIONS} answers"
-    return PROBE_STATES[row.state][0]
+    return PROBE_STATES[row.state][0] + ": no answer more often" * row.declines
 
 
 def _required(row: ProbeResult) -> str:
@@ -354,9 +363,13 @@ COLUMNS = Layout[ProbeResult](
 def in_all(rows: Sequence[ProbeResult]) -> str:
     """Return how many probes a judge passes, and which it fails."""
     passed = sum(row.state == "pass" for row in rows)
-    failed = [plain_name(row.name) for row in rows if row.state == "fail"]
+    failed = [
+        plain_name(row.name) + " (no answer more often)" * row.declines
+        for row in rows
+        if row.state == "fail"
+    ]
     rest = len(rows) - passed - len(failed)
-    open_ = f"; {rest} are undecided: probe with more questions of each"
+    open_ = f"; {rest} are undecided or not measured: probe with more questions of each"
     return (
         f"passes {passed} of {many(len(rows), 'probe')} and fails "
         f"{listed(failed) or 'none'}{open_ * bool(rest)}"
@@ -375,23 +388,7 @@ def _rows(judge: JudgeResult) -> tuple[ProbeResult, ...]:
     )
 
 
-def _effects(judge: JudgeResult) -> Cells:
-    """Return the effects of changes; steps of severity must have one."""
-    return {
-        plain_name(row.name): row.effect
-        for row in judge[PROBES]
-        if row.design != "staircase"
-    }
-
-
-def _signs(judge: JudgeResult) -> Mapping[str, Sign]:
-    return {
-        plain_name(row.name): PROBE_STATES[row.state][1]
-        for row in judge[PROBES]
-    }
-
-
-PROBES = JudgeFigure(
+PROBES: JudgeFigure[tuple[ProbeResult, ...]] = JudgeFigure(
     "probes",
     _rows,
     COLUMNS,
@@ -416,12 +413,19 @@ PROBES = JudgeFigure(
             "Effect of irrelevant changes on the answers",
             "0: the change does not affect the answers. Filled: passes; hollow: undecided; "
             "crossed: fails.",
-            _effects,
+            lambda judge: {
+                plain_name(row.name): row.effect
+                for row in judge[PROBES]
+                if row.design != "staircase"  # steps of severity must have one
+            },
             "too few questions were asked again with a change that must not matter "
             "(visualjudge probe)",
             "Effect in points",
             "Lines are 95 % intervals with images as the unit.",
-            signs=_signs,
+            signs=lambda judge: {
+                plain_name(row.name): PROBE_STATES[row.state][1]
+                for row in judge[PROBES]
+            },
         ),
     ),
 )

@@ -45,7 +45,8 @@ class RightReason:
     ``points``, or ``either``).
 
     ``right`` is the share of right verdicts, ``both`` of those that are right for the
-    right reason; ``reasoned`` the share of right reasons among right verdicts;
+    right reason, ``shuffled`` what that would be with the judge's reasons shuffled among
+    the questions of a task; ``reasoned`` the share of right reasons among right verdicts;
     ``with_reason`` and ``without_reason`` are the accuracies of verdicts whose reason
     is right and wrong.
     """
@@ -53,6 +54,7 @@ class RightReason:
     reason: str
     right: Estimate
     both: Estimate
+    shuffled: float | None
     reasoned: Estimate
     with_reason: Estimate
     without_reason: Estimate
@@ -60,21 +62,17 @@ class RightReason:
 
 def _right_reasons(judge: JudgeResult) -> tuple[RightReason, ...]:
     table = judge[REASONS]
-    asked = [name for name in TITLES if name in table.columns]
+    asked = [name for name in REASON_TITLES if name in table.columns]
     if not asked:
         return ()
     pairs = table.filter(
         pl.col("kind") == "pairwise", pl.col("right").is_not_null()
     )
-    reasons = {name: pl.col(name) for name in asked}
-    if len(asked) > 1:
-        # of what is known: where one is not, only right ones would be left
-        known = pl.any_horizontal(pl.col(asked).is_not_null())
-        right = pl.any_horizontal(pl.col(asked).fill_null(False))
-        reasons["either"] = pl.when(known).then(right)
     tables = {
-        name: pairs.with_columns(reason=reason).drop_nulls("reason")
-        for name, reason in reasons.items()
+        name: pairs.with_columns(
+            reason=pl.col(name), chance=pl.col(f"{name}_chance")
+        ).drop_nulls("reason")
+        for name in asked
     }
     return tuple(
         right_reason_of(name, table)
@@ -84,9 +82,11 @@ def _right_reasons(judge: JudgeResult) -> tuple[RightReason, ...]:
 
 
 def right_reason_of(name: str, table: pl.DataFrame) -> RightReason:
-    """Return the figures of a table with the columns ``cluster, right, reason``."""
+    """Return the figures of a table with the columns ``cluster, right, reason`` and
+    ``chance``, how often shuffled reasons are right."""
     right = pl.col("right")
     reason = pl.col("reason")
+    chance = pl.col("chance")
     sums = image_sums(
         table,
         [],
@@ -97,12 +97,15 @@ def right_reason_of(name: str, table: pl.DataFrame) -> RightReason:
             "both": right & reason,
             "neither": ~reason,
             "lucky": right & ~reason,
+            "shuffled": right.cast(pl.Float64) * chance,
+            "exchanged": chance.is_not_null(),
         },
     )
     return RightReason(
         name,
         sums.shares("right", "n")[0],
         sums.shares("both", "n")[0],
+        known(sums.ratio("shuffled", "exchanged")[0][0]),
         sums.shares("both", "right")[0],
         sums.shares("both", "reason")[0],
         sums.shares("lucky", "neither")[0],
@@ -120,6 +123,7 @@ RIGHT_COLUMNS = Layout[RightReason](
     *figure("accuracy_wrong_reason", "without_reason"),
     Column(None, "right", "Right (95 %)", with_ends),
     Column(None, "both", "For the right reason", with_ends),
+    named("shuffled", "With reasons shuffled", percent),
     Column(None, "with_reason", "Accuracy if the reason is right", with_ends),
     Column(None, "without_reason", "Accuracy if it is wrong", with_ends),
 )
@@ -128,7 +132,7 @@ RIGHT_COLUMNS = Layout[RightReason](
 def _right_sentences(rows: Sequence[RightReason]) -> list[str]:
     return [
         f"It is right in {percent(row.right.value)} of answers, and for the right reason in "
-        f"{with_ends(row.both)}."
+        f"{with_ends(row.both)} (by chance: {percent(row.shuffled)})."
         for row in rows[-1:]
         if row.both.interval is not None
     ]

@@ -41,10 +41,6 @@ from visualjudge.analysis.score_scale import scale_of
 from visualjudge.analysis.statistics.score_bar import BEGINS
 
 
-def _ranking(judge: JudgeResult) -> Ranking:
-    return ranking_cells(judge.rankings, ()).get("", NO_RANKING)
-
-
 def _scoring(judge: JudgeResult) -> Scoring:
     scored = judge.scorings
     step = scale_of(judge.study).step
@@ -80,8 +76,8 @@ def _mean_scores(judge: JudgeResult) -> Trace:
     )
 
 
-WORDS = {state: word.lower() for state, word in BEGINS.items()}
 ALL_TASKS = "all"
+WORDS = {state: word.lower() for state, word in BEGINS.items()}
 
 
 def scores_table(judge: str, answer: ScoreAnswer) -> Table:
@@ -93,9 +89,9 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
     note = (
         f"Yes: ρ is at least {number(bar.spearman)} and the error at most what is allowed, "
         f"{percent(bar.error, 0)} of that of always answering the median of the true "
-        f"scores; each by its whole interval"
-        f"{', of several tasks by a wider one (Bonferroni)' * several}. Errors are in points of the scale "
-        f"{answer.scale}; too high: the mean difference to the true score."
+        "scores; ρ by its whole interval, the error by that of its difference to what is "
+        f"allowed{', of several tasks by wider ones (Bonferroni)' * several}. Errors are in points "
+        f"of the scale {answer.scale}; too high: the mean difference to the true score."
     )
     begin = 0 if several else 2
     return Table(
@@ -104,7 +100,8 @@ def scores_table(judge: str, answer: ScoreAnswer) -> Table:
         (note,),
         judge,
         1,
-        (False, False, *[True] * 6)[begin:],
+        # intervals may wrap, so that one task fits 80 columns
+        (False, False, True, True, False, False, True, False)[begin:],
     )
 
 
@@ -154,7 +151,7 @@ def ranges_table(judge: str, answer: ScoreAnswer) -> Table:
     ]
     note = (
         "For 90 % of new images; measured: the share of left-out items of the task whose "
-        "true score lies in its range."
+        "true score lies in its range. Scores on fewer than 30 images are joined."
     )
     return Table(
         RANGES[begin:],
@@ -201,7 +198,7 @@ SCORE_ANSWERS = JudgeFigure(
 )
 RANKINGS = JudgeFigure(
     "ranking",
-    _ranking,
+    lambda judge: ranking_cells(judge.rankings, ()).get("", NO_RANKING),
     RANKING,
     place=65,
     wide=True,

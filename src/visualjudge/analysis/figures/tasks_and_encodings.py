@@ -119,7 +119,8 @@ BY_ERROR_TYPE: JudgeFigure[Found] = JudgeFigure(
         estimates_of_judges(
             "errors",
             "Right answers by the kind of error",
-            "Share of verdicts that are right; the dashed line marks guessing.",
+            "Share of verdicts that are right; the dashed line marks guessing. Kinds without "
+            "any answer are not drawn.",
             lambda judge: _accuracies(judge[BY_ERROR_TYPE]),
             "the questions do not have several error types and known answers",
             least=2,
@@ -137,7 +138,8 @@ BY_TASK = JudgeFigure[Found](
 TASKS_PLOT = estimates_of_judges(
     "tasks",
     "Right answers by task",
-    "Share of verdicts that are right; the dashed line marks guessing.",
+    "Share of verdicts that are right; the dashed line marks guessing. Tasks without any "
+    "answer are not drawn.",
     _by_task,
     "the first figure has them, or no pair has a known answer",
     opening=True,

@@ -26,7 +26,7 @@ INTERVALS = (
     "Lines are 95 % intervals with images as the unit; hollow markers stand for fewer "
     "than 5 images."
 )
-UNADJUSTED = f"{INTERVALS} They are not adjusted for the number of comparisons."
+UNADJUSTED = f"{INTERVALS} They are not adjusted for the number of comparisons; tests are (Holm)."
 Row = tuple[str | float | int | None, ...]
 
 

@@ -195,11 +195,17 @@ def _of_judge(
     measured = f"; measured as one of them ({show(beside)})"
     every = len(people)
     less = sum(other < beside for other in people)
-    ends = {0: f"no more than any of {every}", every: f"more than all {every}"}
+    ends = {
+        0: f"no more than any of {every}"
+        if beside == people[0]
+        else f"less than all {every}",
+        every: f"more than all {every}",
+    }
+    of_others = " to ".join(dict.fromkeys([show(people[0]), show(people[-1])]))
     return (
         f"{whole}{measured * (show(beside) != show(value))} "
         f"{ends.get(less, f'more than {less} of {every}')} people do, each with "
-        f"the others ({show(people[0])} to {show(people[-1])})."
+        f"the others ({of_others}); the difference is not tested."
     )
 
 
@@ -284,7 +290,8 @@ def agreement_figure(result: PeopleAgreement) -> Plot | LeftOut:
         else "Rank correlation with people",
         "How often a rater gives the answer of another person."
         if choices
-        else "Spearman’s ρ with the mean of the people; for a person, of the others.",
+        else "Spearman’s ρ with the mean of the people; for a person, of the others, which "
+        "are fewer: a judge’s, measured so, is in the table (“As a person”).",
         [
             (k, rater, cells)
             for k, (rater, cells) in enumerate(collected.items())

@@ -77,7 +77,7 @@ def _wrong(table: pl.DataFrame, scale: ScoreScale) -> pl.DataFrame:
     ).filter("usable")
     pairs = usable.filter(~pl.col("right"), kind="pairwise")
     ranked = usable.filter(kind="ranking")
-    taus = pl.Series(rank_taus(ranked), dtype=pl.Float64)
+    taus = pl.Series(rank_taus(ranked), dtype=pl.Float64).fill_nan(None)
     scored = usable.filter(kind="scoring")
     off = (pl.col("number") - pl.col("truth")).abs()
     point = scale.size(1.0)
@@ -110,8 +110,7 @@ def examples(study: Study, run: int, count: int = USUAL) -> list[Example]:
     table = study.joined[run]
     if not study.has_scores:  # the margins are not known then
         table = table.with_columns(margin=pl.lit(0.0))
-    known = table.clear() if study.lacks_truth(run) else table
-    wrong = _spread(_wrong(known, asked_scale(study.meta)), count - count // 4)
+    wrong = _spread(_wrong(table, asked_scale(study.meta)), count - count // 4)
     unread = table.filter(~pl.col("usable") & ~withheld()).with_columns(
         distance=pl.lit(0.0), why=pl.format("no answer: {}", "cause")
     )

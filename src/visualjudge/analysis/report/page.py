@@ -215,6 +215,12 @@ def context(
         for run in analysis.study.runs
         if run.folder is not None
     ]
+    # absolute paths are not printed: what their names are relative to
+    places = {
+        run.folder.parent.name
+        for run in analysis.study.runs
+        if run.folder is not None and run.folder.is_absolute()
+    }
     return {
         "pair": None if compare is None else pair(analysis, *compare),
         "results": analysis,
@@ -241,6 +247,7 @@ def context(
         "cite": "" if summary else cite(analysis),
         "table_links": links,
         "dataset_folder": without_place(analysis.dataset.path),
+        "place": words.listed(sorted(places)),
         "studio": shlex.join(["visualjudge", "studio", *folders]),
         "command": shlex.join(
             [

@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
+from visualjudge.analysis.statistics.doubtful_scores import (
+    SUMMARY,
+    stands_for_none,
+)
 from visualjudge.apps.adopt.adopted_question import Scale
 from visualjudge.apps.adopt.cell_spellings import is_letter
 from visualjudge.apps.adopt.confidence import ROLE as CONFIDENCE, form_of
@@ -27,7 +29,13 @@ from visualjudge.apps.adopt.roles import roles_of
 from visualjudge.apps.adopt.row_shifts import misfit
 from visualjudge.apps.adopt.write import DATASET, write_study
 from visualjudge.core.plurals import pluralize
-from visualjudge.core.records import FAILED, TURNED, Answer, Verdict
+from visualjudge.core.records import (
+    FAILED,
+    TURNED,
+    UNKNOWN,
+    Answer,
+    Verdict,
+)
 
 # Columns of graders that say that a judgement failed, and their cells where it did not.
 FAILURES = re.compile("fail|error|invalid", re.IGNORECASE)
@@ -40,15 +48,6 @@ COPIES = (
     ("score_a", "score_b"),
 )
 """Roles whose columns are never equal in all rows."""
-# The least part of rows with a score that stands for none, how many others there are,
-# and how much farther it is from them than these from each other.
-FREQUENT = 0.04
-MANY_STEPS = 6
-FAR = 2.5
-SUMMARY = re.compile(
-    r"(grand )?(mean|average|avg|total|sum|overall|median|std|all)\W*",
-    re.IGNORECASE,
-)
 ZEROS = re.compile(r"(?<![\d.])0+(?=\d)")
 UNFAILED = {"", "0", "0.0", "false", "no", "none", "null", "nan", "ok"}
 
@@ -244,7 +243,7 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         else "no column"
     )
     split = sum(
-        entry.item.answer == "tie" and len({*entry.item.votes}) > 1
+        entry.item.answer == UNKNOWN and len(entry.item.votes) > 1
         for entry in judged
     )
     summed = [
@@ -272,9 +271,8 @@ def notes(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
         "compare a model with itself": table.pairs and alone,
         "truth: no column; accuracy is not measured (`columns` truth=NAME; without "
         "answers, visualjudge label draws questions for people)": table.without_truth,
-        f"truth: {pluralize(split, 'row')} on which people are split, which counts as a "
-        "tie: a judge that chooses is wrong there, so accuracy is lower than beside an "
-        "odd number of people": "truth" not in columns and split,
+        f"truth: {pluralize(split, 'row')} on which people are split, which has no truth: "
+        "accuracy leaves it out": split,
         f"{verdict}: {pluralize(failed, 'row')} without a verdict that can be read, "
         "which count as failed replies": failed,
         f"{columns.get('item')}: {pluralize(len(table.in_several), 'name')} in several "
@@ -347,32 +345,18 @@ def answers_told(table: Table, judged: Sequence[Answered]) -> Iterator[str]:
 def _odd_answers(
     whose: str, answers: Sequence[Answer], scale: Scale
 ) -> Iterator[str]:
-    """Yield the one answer in all rows; and a least or greatest score, of those from 0
-    to 10, that is frequent and far from all others, as one that stands for none is."""
+    """Yield the one answer in all rows, and a score that may stand for none."""
     if len({*answers}) == 1 and len(answers) >= MANY:
         yield (
             f"{whose}: {answers[0] if isinstance(answers[0], str) else 'one score'} in "
             f"all {len(answers)} rows"
         )
-    scores = [answer for answer in answers if not isinstance(answer, str)]
-    values, counts = np.unique(scores, return_counts=True)
-    stated = scale[0] + values * (scale[1] - scale[0]) / 10
-    for end, others in ((0, stated[1:]), (-1, stated[:-1])):
-        if (
-            len(others) >= MANY_STEPS // 2
-            and counts[end] > max(2, FREQUENT * len(scores))
-            and abs(others[end] - stated[end])
-            > (
-                FAR * np.diff(others).max()
-                if len(others) >= MANY_STEPS
-                else MANY_STEPS * np.ptp(others)  # as 99 is from 1 to 5
-            )
-        ):
-            yield (
-                f"{whose}: {stated[end]:g} in {counts[end]} of {len(scores)} rows, and "
-                f"{others[0]:g} to {others[-1]:g} in the others; if it stands for no "
-                "score, empty these cells"
-            )
+    scores = [
+        scale[0] + answer * (scale[1] - scale[0]) / 10
+        for answer in answers
+        if not isinstance(answer, str)
+    ]
+    yield from (f"{whose}: {what}" for what in stands_for_none(scores))
 
 
 def _alike(names: Iterable[str]) -> list[list[str]]:

@@ -595,12 +595,12 @@ def meaning(value: Any, answers: Mapping[str, str]) -> str:
 
 
 def of_votes(votes: Sequence[Answer]) -> Answer:
-    """Return the mean of scores, or the choice of most; a tie if two have as many."""
+    """Return the mean of scores, or the choice of most; unknown if two have as many."""
     numbers = [vote for vote in votes if not isinstance(vote, str)]
     return (
         round(sum(numbers) / len(numbers), 9)
         if numbers
-        else majority(votes, "pairwise") or "tie"
+        else majority(votes, "pairwise") or UNKNOWN
     )
 
 

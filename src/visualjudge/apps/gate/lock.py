@@ -18,11 +18,11 @@ import yaml
 from pydantic import Field
 
 from visualjudge import __version__
+from visualjudge.analysis.answers import has_truth
 from visualjudge.analysis.decisions.checks import closed
 from visualjudge.analysis.estimate import shares
 from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
-from visualjudge.analysis.study_table import has_truth
 from visualjudge.core.errors import DataError
 from visualjudge.core.jsons import Fields, Json
 from visualjudge.core.output_files import OutputFile

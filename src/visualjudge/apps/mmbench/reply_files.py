@@ -181,9 +181,11 @@ def read_predictions(
     if file.suffix.lower() == ".jsonl":
         lines = replies(file)
     else:
-        sheet = file.suffix.lower() not in (".tsv", ".json")
         lines = _by_index(
-            file, read_workbook(file) if sheet else read_table(file)
+            file,
+            read_table(file)
+            if file.suffix.lower() in (".tsv", ".json")
+            else read_workbook(file),
         )
     if not lines:
         raise DataError(
@@ -247,8 +249,14 @@ def _other_questions(
 
 
 def replies(path: Path) -> dict[int, Json]:
-    """Return the records of a journal with a reply, by index; the last one if a row was
-    asked repeatedly.
+    """Return the records of a journal with a reply, by index; a row may be there twice
+    with one reply.
+
+    Raises
+    ------
+    InvalidRecord
+        If an index is no whole number, or has two replies, as in the results of two
+        models.
     """
     collected: dict[int, Json] = {}
     for number, record in enumerate(read_records(path), 1):
@@ -256,5 +264,12 @@ def replies(path: Path) -> dict[int, Json]:
         if not isinstance(index, int):
             raise _invalid(path, number, f"must be an integer, got {index!r}")
         if isinstance(record.get("prediction"), str | float | int):
-            collected[index] = record
+            first = collected.setdefault(index, record)
+            if first["prediction"] != record["prediction"]:
+                raise _invalid(
+                    path,
+                    number,
+                    f"{index} has another reply above; a file must hold those of one "
+                    "model",
+                )
     return collected

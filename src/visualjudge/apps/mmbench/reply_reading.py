@@ -175,8 +175,7 @@ def _several_in(text: str) -> str:
     plain_text = _MARKS.sub(" ", text).strip(" \t\n,;:")
     if not _SEVERAL.fullmatch(plain_text):
         return ""
-    letters = re.findall(r"[A-Z]", plain_text)
-    ordered = "".join(sorted(set(letters)))
+    ordered = "".join(sorted(set(re.findall(r"[A-Z]", plain_text))))
     return ordered if plain_text == ordered or not plain_text.isalpha() else ""
 
 

@@ -28,7 +28,7 @@ from visualjudge.analysis.figure_text import (
     points,
 )
 from visualjudge.analysis.figures.comparisons import paired
-from visualjudge.apps.mmbench.doubts import doubts
+from visualjudge.apps.mmbench.doubts import FEW, doubts
 from visualjudge.apps.mmbench.evaluate import Difference, Evaluation, Slice
 from visualjudge.apps.mmbench.table import Row, ScoredRow
 from visualjudge.core.jsons import Json
@@ -336,9 +336,20 @@ def better_table(models: Sequence[Model]) -> Table:
         (
             "Difference: first minus second on the same questions. Better: p below 5 % "
             "in a paired test by image (Holm over these pairs).",
+            *(
+                f"{a.name} and {b.name} gave the same reply to every question; is one "
+                "file there twice?"
+                for a, b in combinations(models, 2)
+                # good models answer a few questions alike
+                if len(_replies(a)) >= FEW and _replies(a) == _replies(b)
+            ),
         ),
         keys=3,
     )
+
+
+def _replies(model: Model) -> list[str | None]:
+    return [line.prediction for line in model.evaluation.rows]
 
 
 def as_json(models: Sequence[Model]) -> Json:

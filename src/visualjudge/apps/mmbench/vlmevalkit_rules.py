@@ -83,8 +83,10 @@ def read_vlmevalkit_letters(
     if not re.search("[A-E]", text):
         return ChoiceReading(None, "no capital letter A to E")
     named = re.findall(r"\(([a-eA-E])\)", text) or re.findall("[a-eA-E]", text)
-    letters = "".join(sorted({letter.upper() for letter in named}))
-    return ChoiceReading(letters, "every letter A to E")
+    return ChoiceReading(
+        "".join(sorted({letter.upper() for letter in named})),
+        "every letter A to E",
+    )
 
 
 def read_vlmevalkit_list(

@@ -122,7 +122,7 @@ def _of_run(
             "dataset"
         )
     pool = _pool(study.questions, name, root)
-    judge = judge_simulation.fitted(own, USUAL)
+    judge = judge_simulation.fitted(own.drop_nulls("right"), USUAL)
     by = own.group_by("encoding").agg(
         pl.col("tokens_in", "tokens_out").mean(), right=pl.col("right").mean()
     )

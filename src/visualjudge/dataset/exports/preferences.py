@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from visualjudge.core.output_files import OutputFile
-from visualjudge.core.records import IMAGE_MARK, TURNED, Question
+from visualjudge.core.records import IMAGE_MARK, TURNED, UNKNOWN, Question
 from visualjudge.dataset.exports.media import truth_columns
 from visualjudge.dataset.folder import Dataset
 
@@ -43,7 +43,10 @@ def export_trl(
 
 def _line(dataset: Dataset, question: Question, home: Path) -> Line | None:
     answer = question.answer
-    if not isinstance(answer, str) or answer in (question.ties or ()):
+    if not isinstance(answer, str) or answer in (
+        *(question.ties or ()),
+        UNKNOWN,
+    ):
         return None
     wrong = (
         TURNED[answer] if question.question_type == "pairwise" else answer[::-1]

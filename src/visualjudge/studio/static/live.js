@@ -39,10 +39,11 @@ class Answer extends HTMLElement {
   }
 
   async load() {
-    const { question, verdict, reasons, failing, address } = await getJSON(this.dataset.from);
+    const { question, verdict, reasons, caution, failing, address } = await getJSON(this.dataset.from);
     if (question) this.append(h("p", { class: "says" }, h("b", {}, question.replace(/\?$/, ", over all tasks?")), ` ${unbroken(verdict)}.`));
     else this.append(h("p", { class: "soft small" }, verdict));
     if (reasons.length) this.append(h("ul", { class: "reasons small" }, ...reasons.map(own => h("li", {}, `${own.sign} ${unbroken(own.text)}`))));
+    if (caution) this.append(h("p", { class: "small" }, caution));
     if (!failing.length) return;
     const more = failing.length - MOST_NAMED;
     const named = failing.slice(0, MOST_NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");

@@ -97,7 +97,13 @@ MISREADINGS = (
     Misreading(
         "values are logarithms of depths",
         lambda prediction, _: replace(
-            prediction, values=np.exp(np.minimum(prediction.values, 50))
+            prediction,
+            # no depth has a logarithm above 50
+            values=np.where(
+                prediction.values <= 50,
+                np.exp(np.minimum(prediction.values, 50)),
+                prediction.values,
+            ),
         ),
     ),
     Misreading(
