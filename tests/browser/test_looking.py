@@ -159,7 +159,7 @@ def test_judges_are_compared_within_the_filters_of_the_grid(
     )
     browser.js("document.querySelector('a[href*=judges]').click()")
     browser.until("return location.pathname.endsWith('/judges')")
-    assert "Difference in true score: 2 to 4" in browser.js(
+    assert "Difference in true score, of 10: 2 to 4" in browser.js(
         "return document.querySelector('main').textContent"
     )
 
@@ -401,7 +401,7 @@ def test_the_filters_used_most_are_on_the_first_screen(
         "d.getBoundingClientRect().bottom <= innerHeight).map((d) => "
         "d.querySelector('summary span').textContent)"
     )
-    difference = "Difference in true score"
+    difference = "Difference in true score, of 10"
     assert shown[: shown.index(difference) + 1] == [
         *("Outcome", "Both orders"),
         *("Outcome", difference),  # asked in one order

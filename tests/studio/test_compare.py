@@ -331,7 +331,7 @@ def test_judges_are_compared_on_one_type_and_within_the_filters(
     slug = _slug(asked)
     text = asked.get(f"/d/{slug}/judges?margin=4+and+more&task=keypoint").text
     assert "Question type: pairwise" in text
-    assert "Difference in true score: 4 and more" in text
+    assert "Difference in true score, of 10: 4 and more" in text
     assert "outcome." not in text  # no question of this task
 
 

@@ -18,6 +18,7 @@ from stored_figures import of_study, stored
 from visualjudge.analysis import analyse
 from visualjudge.analysis.accuracy_cells import accuracy_cells
 from visualjudge.analysis.load import load_study
+from visualjudge.analysis.report.card import card_of
 from visualjudge.core.records import Probe
 from visualjudge.studio.app import create_app
 from visualjudge.studio.places import find_places
@@ -239,7 +240,10 @@ def test_the_home_page_asks_for_the_cards_answer_and_the_probes_that_a_run_fails
             f"Probes of {run.name}</h2>" in table
         )  # its own table, not the first judge's
         assert "✕ fails" in table
-    answer = stored(analyse([run.root]))[0]["answer"]
+    analysis = analyse([run.root])
+    answer = stored(analysis)[0]["answer"]
+    assert told["caution"]
+    assert told["caution"] in " ".join(str(card_of(analysis)).split())
     assert told["reasons"]
     for reason in told["reasons"]:
         assert reason["text"] in answer["sentence"]
@@ -285,14 +289,11 @@ def test_a_judge_that_answers_nothing_has_no_share(tmp_path: Path) -> None:
         None,
         None,
     )
-    page = (
-        TestClient(create_app(site), base_url="http://127.0.0.1:1")
-        .get(f"/d/{slug}/slices")
-        .text
-    )
-    assert "no answer to any of 20" in page
-    worst = [cell.share for _, _, cell in worst_tasks(shelf)]
-    assert worst == [None, 1.0]
+    client = TestClient(create_app(site), base_url="http://127.0.0.1:1")
+    for address in (f"/d/{slug}/slices", "/"):
+        assert "no answer to any of 20" in client.get(address).text
+    worst, *_ = worst_tasks(shelf)
+    assert dict(worst[0].pairs)["task"] == TASKS[1]
 
 
 def test_slices_begin_with_probes_where_there_are_any(

@@ -183,7 +183,7 @@ def evaluate(
                 f"{what}, {len(rows)}: {', '.join(map(str, rows[:SHOWN]))}": rows
                 for what, rows in (
                     (
-                        "without a reply to a rotation, so left out of circular",
+                        "left out of circular for want of a reply",
                         number["invalid_groups"],
                     ),
                     (

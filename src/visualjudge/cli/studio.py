@@ -61,7 +61,7 @@ class Asked(Options):
         0, "Easy questions, as a check.", "N", least=0, quiet=True
     )
     sample: int | None = option(
-        None, "Questions to draw, easy ones too.", "N", least=1
+        None, "Questions to draw, easy ones included.", "N", least=1
     )
     items: Path | None = option(None, "Ask those that `label` drew.", "FILE")
     questions: Path | None = option(None, "Ask those with these ids.", "FILE")

@@ -30,6 +30,7 @@ from starlette.responses import (
 )
 from starlette.staticfiles import StaticFiles
 
+from visualjudge.analysis.figure_text import points
 from visualjudge.analysis.stated_reasons import place_in_pixels
 from visualjudge.core.addresses import address_name
 from visualjudge.core.errors import DataError, RunError
@@ -106,6 +107,7 @@ def templates() -> Environment:
             f"{100 * part / whole:.1f} %" if whole else "\N{EN DASH}"
         ),
         "money": money,
+        "points": points,
         "shell": lambda path: shlex.quote(str(path)),
         "query": urlencode,
         "spaced": spaced,

@@ -37,7 +37,7 @@ TITLES = {
     "star": "Star",
     "tag": "Tag",
     "note": "Note",
-    "margin": "Difference in true score",
+    "margin": "Difference in true score, of 10",
     "answer": "Answer",
     "size": "Size of the costliest error",
 }
@@ -171,12 +171,7 @@ def run_facets(slug: str, name: str, run: RunVerdicts) -> list[Facet]:
             "consistency",
             [(name,) for name in CONSISTENCY],
         ),
-        (
-            "reason",
-            "Right, and why, in at least one answer",
-            "reasons",
-            reasons,
-        ),
+        ("reason", "Answer and reason", "reasons", reasons),
     )
     return [
         Facet(

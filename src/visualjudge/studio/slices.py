@@ -160,18 +160,18 @@ def slices(
 
 def worst_tasks(shelf: Shelf) -> list[tuple[Row, str, Cell]]:
     """Return the tasks whose pairs are answered worst, each with the name and result of
-    its worst judge, for the home page; empty if no pair was judged.
+    its worst judge, for the home page; empty if no pair was judged. To answer nothing
+    is worse than to be wrong everywhere.
     """
     table = shelf.remembered(
         "worst", lambda: slices(shelf, shelf.facets()[0], "pairwise")
     )
     lowest = []
     for row in table.rows:
-        named = zip(table.columns, row.cells, strict=True)
         judged = [
             (-1.0 if cell.share is None else cell.share, name, cell)
-            for name, cell in named
-            if cell.verdicts  # without any answer is worse than all wrong
+            for name, cell in zip(table.columns, row.cells, strict=True)
+            if cell.verdicts
         ]
         if judged:
             lowest.append((row, *min(judged, key=lambda entry: entry[0])))

@@ -287,12 +287,11 @@ if TYPE_CHECKING:
 STATES = {"fail": "fails", "not_shown": "undecided", "pass": "passes"}
 # The meaning of an effect, by design; see :mod:`visualjudge.analysis.figures.probes`.
 UNITS: Mapping[str, str] = {
-    "cue": "preference for the option with the cue (−0.5 to 0.5)",
-    "change": "accuracy after the change minus accuracy before it (−1 to 1)",
-    "same": "preference for the first place (−0.5 to 0.5)",
-    "withheld": "right answers beyond chance (−0.5 to 0.5)",
-    "staircase": "steps scored in the wrong order minus those in the right order (−1 "
-    "to 1)",
+    "cue": "preference for the option with the cue",
+    "change": "accuracy after the change minus accuracy before it",
+    "same": "preference for the first place",
+    "withheld": "right answers beyond chance",
+    "staircase": "steps scored in the wrong order minus those in the right order",
 }
 # What a probe expects of a judge, by design of a changed question.
 EXPECTED: Mapping[str, str] = {

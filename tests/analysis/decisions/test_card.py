@@ -515,4 +515,5 @@ def test_models_that_the_truth_orders_oppositely_in_two_tasks_are_named(
     own = card_of(found).judges[0]
     told = [r.text for r in own.models.reasons if "for keypoint" in r.text]
     assert bool(told) == reversed_
+    assert ("differs by task" in own.models.verdict) == reversed_
     assert all(text in own.models.sentence for text in told)

@@ -258,6 +258,20 @@ def test_missing_rotation_is_overlooked_under_vlmevalkit_rules(tmp_path):
     assert (got["invalid_groups"], got["n_groups"], got["n"]) == ([], 2, 3)
 
 
+def test_vlmevalkit_leaves_out_a_question_without_its_original_row(tmp_path):
+    """Its circular evaluation goes through the rows whose index is the question's."""
+    (first, a), (second, b) = rotated(1), rotated(2)
+    del b[2]
+    model = Model(
+        "m", evaluate(table_of(tmp_path, first + second), a | b, "vlmevalkit")
+    )
+    got = scores(model.evaluation)
+    assert (got["invalid_groups"], got["n_groups"]) == ([2], 1)
+    assert (
+        "1 question left out of circular" in accuracy_table([model]).notes[-1]
+    )
+
+
 def test_row_without_a_reply_counts_as_wrong_and_unread(tmp_path):
     got = scores(evaluate(table_of(tmp_path, [row(1), row(2)]), {1: "A"}))
     assert (
@@ -410,14 +424,16 @@ def test_rows_without_a_reply_are_counted_beside_the_figures(tmp_path):
         0.25,
     )
     assert numbers["by_category"]["scene"]["n_missing"] == 26
-    said = "of 30 replies, 26 missing and 2 without an option count as wrong"
+    said = (
+        "of 30 rows, 26 without a reply and 2 without an option count as wrong"
+    )
     assert f"m: {said}" in " ".join(accuracy_table([model]).text().split())
     assert f"m: {said}" in page(table, [model]).replace("\u00a0", " ")
 
 
 def test_nothing_is_said_of_missing_replies_where_all_came(tmp_path):
     model = Model("m", evaluate(table_of(tmp_path, [row(1)]), {1: "no letter"}))
-    assert "missing" not in accuracy_table([model]).text()
+    assert "without a reply" not in accuracy_table([model]).text()
 
 
 def test_table_shows_abilities_by_their_usual_names_for_each_split(tmp_path):

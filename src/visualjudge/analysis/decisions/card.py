@@ -197,7 +197,9 @@ def judge_card(judge: JudgeResult) -> JudgeCard:
     opposite = _opposite(tasks)
     models = replace(
         whole.models,
-        verdict=_by_task(whole.models, tasks),
+        verdict="Yes, but the order differs by task"
+        if opposite and whole.models.state == "yes"
+        else _by_task(whole.models, tasks),
         sentence=whole.models.sentence + f" But {opposite}." * bool(opposite),
         reasons=(
             *whole.models.reasons,
@@ -242,8 +244,14 @@ def _opposite(tasks: Sequence[Answer]) -> str:
         for (a, b), task in orders.items()
         if a < b and (b, a) in orders
     ]
-    listing = listed(opposite, 1)
-    return f"the truth puts {listing}: read each task alone" if listing else ""
+    more = f" (and so {many(len(opposite) - 1, 'more pair')})" * (
+        len(opposite) > 1
+    )
+    return (
+        f"the truth puts {opposite[0]}{more}: read each task alone"
+        if opposite
+        else ""
+    )
 
 
 def _too_low(study: Study, run: int) -> list[str]:

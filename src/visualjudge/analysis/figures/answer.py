@@ -116,11 +116,16 @@ def _section(view: Shown) -> Section:
 
 
 def _checks(view: Shown) -> Section:
-    every = {judge.name: judge[CHECKS] for judge in view.analysis.judges}
+    every = {
+        judge.name: judge[CHECKS]
+        if view.analysis.judges[1:]  # beside each other, all have the same rows
+        else judge[CARDS].shown_checks
+        for judge in view.analysis.judges
+    }
     return Section(
         "checks",
         "Checks",
-        RULE,
+        RULE if any(judge[CARDS].models.pairs for judge in view.judges) else "",
         [
             checks_table(every),
             *(

@@ -404,7 +404,7 @@ DRAWN: Mapping[str, Measured] = {
     "accuracy": (
         "accuracy",
         "questions that both were asked",
-        "Points",
+        "Percentage points",
         signed,
         points,
     ),

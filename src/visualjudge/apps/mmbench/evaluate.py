@@ -202,7 +202,8 @@ def _groups(
     table: Table, scored: Mapping[int, ScoredRow], rules: Rules
 ) -> Iterator[Group]:
     """Yield one group per question, with its rotations. By the strict rules, only where
-    the table holds rotations, of which none may be missing."""
+    the table holds rotations, of which none may be missing; by VLMEvalKit's, only the
+    original row may not."""
     strict = rules == "strict"
     if strict and not any(row.rotation for row in table.rows):
         return
@@ -215,16 +216,15 @@ def _groups(
             line.row.rotation for line in lines if line.prediction is not None
         }
         due = range(
-            max(len(line.row.options) for line in lines) if strict else 0
+            max(len(line.row.options) for line in lines) if strict else 1
         )
         missing = tuple(index + k * ROTATION for k in due if k not in replied)
-        if strict or index in scored:
-            yield Group(
-                index,
-                lines,
-                None if missing else all(x.hit for x in lines),
-                missing,
-            )
+        yield Group(
+            index,
+            lines,
+            None if missing else all(x.hit for x in lines),
+            missing,
+        )
 
 
 def _differences(scored: Iterable[ScoredRow]) -> Iterator[Difference]:

@@ -45,6 +45,7 @@ ABILITIES = {
     "attribute_reasoning": "AR",
 }
 ALL = "all"
+BY_IMAGE = "95 %: over images, from five images on."
 
 
 def scores(evaluation: Evaluation) -> Json:
@@ -248,11 +249,13 @@ def lines(models: Sequence[Model]) -> Iterator[Line]:
 def _cell(piece: Slice, measure: str) -> Json:
     counted = cases(piece, measure)
     right = [all(line.hit for line in rows) for rows in counted]
+    images = [rows[0].image for rows in counted]
     return {
         "guess": share([_chance(rows) for rows in counted]),
         "value": share(right),
-        "ci95": interval(right, [rows[0].image for rows in counted]),
+        "ci95": interval(right, images),
         "n": len(counted),
+        "n_images": len({*images}),
     }
 
 
@@ -379,8 +382,15 @@ def accuracy_table(models: Sequence[Model]) -> Table:
             percent(line.cells[name]["value"] if name in line.cells else None)
             for name in (first, *names)
         )
-        ends = percents(line.cells[first]["ci95"])
-        rows.append((line.model, line.label, overall, ends, *own))
+        rows.append(
+            (
+                line.model,
+                line.label,
+                overall,
+                percents(line.cells[first]["ci95"]),
+                *own,
+            )
+        )
     short = ", ".join(
         f"{name}: {long.replace('_', ' ')}"
         for long, name in ABILITIES.items()
@@ -393,6 +403,7 @@ def accuracy_table(models: Sequence[Model]) -> Table:
             "Vanilla: each question once, as it stands in the table; circular: right in "
             "every rotation.",
             *[f"{short}."] * bool(short),
+            BY_IMAGE,
             *_without_answer(models),
         ),
         keys=2,
@@ -412,8 +423,12 @@ def sentence(model: Model) -> str:
     )
     return (
         f"{model.name} answers {percent(cell['value'])} ({percents(cell['ci95'])}) of "
-        f"{many(cell['n'], 'question')} rightly"
-        f"{' in every rotation' * headline.label.startswith('circular')}; {beyond}."
+        f"{many(cell['n'], 'question')}"
+        + f" about {many(cell['n_images'], 'image')}"
+        * bool(cell["n_images"] < cell["n"])
+        + " rightly"
+        + " in every rotation" * headline.label.startswith("circular")
+        + f"; {beyond}."
     )
 
 
@@ -427,35 +442,37 @@ def ability_table(models: Sequence[Model]) -> Table:
             percent(cell["value"]),
             percents(cell["ci95"]),
             number(cell["n"]),
+            number(cell["n_images"]),
         )
         for line in lines(models)
         for name, cell in line.cells.items()
         if name != "Overall"
     )
     return Table(
-        ("Model", "Measure", "Of", "Right", "95 %", "Questions"),
+        ("Model", "Measure", "Of", "Right", "95 %", "Questions", "Images"),
         tuple(rows),
+        (BY_IMAGE,),
         keys=3,
     )
 
 
 def _without_answer(models: Sequence[Model]) -> Iterator[str]:
-    """Yield a sentence for each model that lacks replies, or has some that could not be
-    read: how this affects its figures."""
+    """Yield for each model what lacks a reply or an option, and how that counts."""
     for model in models:
         lacks = Counter(
-            "missing" if line.prediction is None else "without an option"
+            "without a reply"
+            if line.prediction is None
+            else "without an option"
             for line in model.evaluation.rows
             if line.extracted is None
         )
-        if lacks:
-            wrong = " and ".join(
-                f"{n} {what}" for what, n in sorted(lacks.items())
-            )
-            yield (
-                f"{model.name}: of {many(len(model.evaluation.rows), 'reply')}, {wrong} "
-                "count as wrong"
-                + "; circular leaves out questions with a missing one"
-                * bool(model.evaluation.invalid)
-                + "."
-            )
+        wrong = " and ".join(f"{n} {what}" for what, n in lacks.most_common())
+        left_out = len(model.evaluation.invalid)
+        texts = [
+            f"of {many(len(model.evaluation.rows), 'row')}, {wrong} count as wrong"
+            * bool(lacks),
+            f"{many(left_out, 'question')} left out of circular for want of a reply"
+            * bool(left_out),
+        ]
+        if any(texts):
+            yield f"{model.name}: {'; '.join(filter(None, texts))}."

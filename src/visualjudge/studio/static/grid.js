@@ -180,7 +180,7 @@ class Grid extends HTMLElement {
         : card.original && !option.text
           ? h("img", { src: thumb(this.dataset_, card.original, width), alt: "", loading: "lazy", class: "faint" })
           : h("pre", {}, option.text);
-      const score = h("span", { class: "score", title: `True score${option.source ? ` of ${option.source}` : ""}, 0 to 10` }, option.score.toFixed(digits));
+      const score = h("span", { class: "score", title: `True score${option.source ? ` of ${option.source}` : ""}, of 10` }, option.score.toFixed(digits));
       const letter = option.letter.trim() ? h("span", { class: "letter" }, option.letter) : null;
       return h("span", { class: `option${option.best ? " best" : ""}` }, shown, letter, score);
     });
@@ -189,7 +189,7 @@ class Grid extends HTMLElement {
 
   caption(card) {
     const ranked = card.options.length > 2;
-    const title = `Difference in true score (0 to 10)${ranked ? ", between the best and the worst option" : ""}`;
+    const title = `Difference in true score, of 10${ranked ? ", between the best and the worst option" : ""}`;
     const margin = card.margin === null ? null : h("span", { class: "soft", title }, `${card.margin.toFixed(card.margin < 0.1 ? 2 : 1)} apart`);
     return h("span", { class: "caption" },
       h("span", { class: "line" }, h("b", { title: card.stem }, card.encoding), margin),
