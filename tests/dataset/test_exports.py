@@ -7,6 +7,7 @@ import csv
 import errno
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,18 @@ def test_only_a_task_and_so_many_questions_are_exported(
 
 def test_marks_are_numbered_in_order() -> None:
     assert numbered("<image>\nA. <image> B") == "<image 1>\nA. <image 2> B"
+
+
+@pytest.mark.parametrize("name", ["trl", "lmms-eval"])
+def test_a_question_without_a_right_answer_is_not_counted_as_wrong(
+    dataset: Dataset, tmp_path: Path, name: str
+) -> None:
+    first, *others = dataset.filter(type="pairwise").questions
+    split = replace(first, answer="unknown", final_scores=(5.0, 5.0))
+    some = replace(dataset, questions=(split, *others))
+    path = export(some, name, tmp_path / f"{name}.out")[0]
+    exported = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["id"] for line in exported] == [q.id for q in others]
 
 
 def test_trl_preferences_put_the_right_answer_before_the_wrong_one(

@@ -80,6 +80,9 @@ def test_a_folder_with_nothing_to_show_is_named(tmp_path: Path) -> None:
         find_places([tmp_path])
     with pytest.raises(UsageError, match="no such folder"):
         find_places([tmp_path / "none"])
+    (tmp_path / "report.html").touch()
+    with pytest.raises(UsageError, match="is a file"):
+        find_places([tmp_path / "report.html"])
 
 
 def test_a_parquet_dataset_is_shown_as_its_json_is(tmp_path: Path) -> None:

@@ -109,7 +109,14 @@ def find_places(folders: Sequence[str | Path]) -> Places:
     runs: dict[Path, Manifest] = {}
     for folder in map(Path, folders):
         if not folder.is_dir():
-            raise UsageError(f"{folder}: no such folder")
+            raise UsageError(
+                f"{folder}: "
+                + (
+                    "is a file; name the folder of a dataset or of runs"
+                    if folder.exists()
+                    else "no such folder"
+                )
+            )
         below = list(_walk(folder))
         held = [place for place in map(_dataset_at, below) if place]
         judged = [place.resolve() for place in below if _is_run(place)]

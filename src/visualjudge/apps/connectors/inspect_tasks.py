@@ -26,7 +26,8 @@ from visualjudge.runs.asks import check_images
 def judge(
     dataset: str, tasks: str | None = None, limit: int | None = None
 ) -> Task:
-    """Return the questions of a dataset for the model as judge.
+    """Return the questions of a dataset for the model as judge; those without a right
+    answer only if no other has one.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ def judge(
         Choice(tasks=tuple(tasks.split(",")) if tasks else ())
     )
     check_images(read, read.questions)
-    chosen = list(read.questions)[:limit]
+    known = [question for question in read.questions if question.has_answer]
+    chosen = list(known or read.questions)[:limit]
     samples = MemoryDataset(
         [_sample(read, question) for question in chosen],
         name=Path(dataset).name,

@@ -59,11 +59,14 @@ metadata:
 
 
 def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
-    """Write the task, its functions, and its questions with images by absolute path."""
+    """Write the task, its functions, and its questions with images by absolute path;
+    without those that have no right answer, if others have one.
+    """
     name = f"visualjudge_{dataset.root.resolve().name}"
     questions = (out / f"{name}.jsonl").resolve()
     lines = []
-    for done, question in enumerate(dataset.questions, 1):
+    known = [question for question in dataset.questions if question.has_answer]
+    for done, question in enumerate(known or dataset.questions, 1):
         line = {
             "id": question.id,
             "task": question.task,
@@ -73,7 +76,7 @@ def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
             **truth_columns(question),
         }
         lines.append(orjson.dumps(line))
-        tick(done, len(dataset.questions))
+        tick(done, len(known or dataset.questions))
     files = {
         questions: b"\n".join(lines) + b"\n",
         out
