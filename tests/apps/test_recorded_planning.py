@@ -16,9 +16,11 @@ from judged_records import write_dataset, write_run
 from mixed_study import SEED, TASKS, made_questions, made_verdicts, make_study
 from recording import check, lasting
 from visualjudge.analysis.decisions.checks import STATES
+from visualjudge.analysis.decisions.model_answer import PAIR
 from visualjudge.apps.planning.dataset_audit import audit
 from visualjudge.apps.planning.plan_without_models import ShapePlan
 from visualjudge.apps.planning.study_designs import (
+    Plan,
     as_json,
     commands,
     designs_table,
@@ -88,6 +90,7 @@ def test_a_pilot_needs_the_images_that_its_card_names(tmp_path: Path) -> None:
     assert pair.needs_images is not None
     assert planned.images == 60 + pair.needs_images[1]
     assert f"Judge {pair.needs_images[1]} more images" in str(planned)
+    assert all(cell in str(planned) for cell in PAIR.cells(pair))
     # designs of a new study are asked for
     assert not isinstance(plan(pilot, effect=0.2), ShapePlan)
 
@@ -112,7 +115,13 @@ def test_a_pilot_is_planned_by_the_encodings_that_are_named(
 
 
 def test_a_plan_begins_with_what_the_pilot_has_answered(folder: Path) -> None:
-    told = str(plan(folder / "hasty", tasks=(TASKS[1],), goal="right"))
+    planned, other = (
+        plan(folder / "hasty", tasks=(TASKS[1],), goal="right", effect=effect)
+        for effect in (None, 0.1)
+    )
+    assert isinstance(planned, Plan) and isinstance(other, Plan)
+    assert planned.question != other.question, "proof that it fails is another"
+    told = str(planned)
     (judge,) = vj.card([folder / "hasty"], tasks=[TASKS[1]]).judges
     first = told.partition("\n\n")[0].replace("\n", " ")
     assert judge.checks[0].measured in first

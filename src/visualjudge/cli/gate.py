@@ -167,7 +167,7 @@ def check(
 
 app = command_of(
     {"write": write, "check": check},
-    help="Check in continuous integration that a judge is still the one that was "
+    help="Check in continuous integration that a judge is still as good as when it was "
     "tested.",
     epilog="Example: visualjudge gate check runs/new --lock judge.lock",
 )

@@ -4,6 +4,7 @@ reads."""
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
@@ -282,15 +283,39 @@ def test_few_lost_answers_do_not_exclude_a_loss(
 
 
 def test_the_same_answers_hold_from_ten_images_on() -> None:
-    def unchanged(images: int) -> Check:
+    def unchanged(images: int, of: int | None = None) -> Check:
         rows = {
             "image": [str(k) for k in range(images)],
             "before": [1] * images,
         }
-        return compared(pl.DataFrame({**rows, "right": [1] * images}), 1, 0.1)
+        table = pl.DataFrame({**rows, "right": [1] * images})
+        return compared(table, 1, 0.1, of)
 
     assert unchanged(10).state == "holds"
     assert unchanged(7).state == "can't tell"
+    # canaries of more questions only if they exclude the loss: P(none of 27) is above 5 %
+    assert [unchanged(n, 300).state for n in (20, 27, 29)] == [
+        *["can't tell"] * 2,
+        "holds",
+    ]
+    assert unchanged(20, 20).state == "holds"
+
+
+def test_the_images_that_it_names_exclude_the_loss() -> None:
+    def worse(images: int) -> Check:
+        lost = round(0.05 * images)
+        rows = {
+            "image": [str(k) for k in range(images)],
+            "before": [1] * images,
+            "right": [0] * lost + [1] * (images - lost),
+        }
+        return compared(pl.DataFrame(rows), 1, 0.1)
+
+    few = worse(40)
+    number = re.search(r"about (\d+) images", few.reasons[0])
+    assert few.state == "can't tell" and number
+    assert worse(int(number[1])).state == "holds"
+    assert worse(int(number[1]) // 2).state == "can't tell"
 
 
 EDITED: dict[str, tuple[Callable[[str], str], str]] = {

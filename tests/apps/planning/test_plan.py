@@ -31,12 +31,14 @@ from visualjudge.apps.planning.judge_simulation import (
     Studies,
     orders,
 )
+from visualjudge.apps.planning.plan_inputs import Target
 from visualjudge.apps.planning.study_designs import (
     Plan,
     _caps,
     commands,
     least_images,
     plan,
+    plan_of,
     read_build,
 )
 from visualjudge.core.atomic import write_json
@@ -468,6 +470,45 @@ def test_more_images_separate_more_pairs_and_none_that_are_equal() -> None:
     assert not judge_simulation.separated(study, orders(pool, 9.0)).any(), (
         "no two models differ so much"
     )
+
+
+def target_of(pool: Pool, judge: JudgeModel) -> Target:
+    return Target("dataset", "pool", "task", pool, judge, "any", None)
+
+
+def test_the_same_pairs_are_planned_alike_from_whatever_they_are_read() -> None:
+    columns = ["image", "better", "worse", "margin"]
+    rows = [("i", "a", "b", 2.0), ("i", "c", "a", 1.0), ("j", "b", "c", 3.0)]
+    pools = [
+        judge_simulation.pool_of(pl.DataFrame(order, columns, orient="row"))
+        for order in (rows, rows[::-1])
+    ]
+    assert pools[0].margin.tolist() == pools[1].margin.tolist()
+    assert pools[0].better.tolist() == pools[1].better.tolist()
+
+
+def test_few_more_images_are_not_saved_by_twice_the_calls() -> None:
+    pool = made_pool(60, 2)
+    judge = replace(JUDGE.at(0.75, pool), shared=(0.05, 0.35, 0.9))
+    planned = plan_of(target_of(pool, judge), "right", 0.06, 0.8, Prices(), 0)
+    collected = [item for item in planned.options if item.missing]
+    fewest = min(item.design.images for item in collected)
+    near = [item for item in collected if item.design.images <= 1.15 * fewest]
+    assert len(near) > 1
+    assert planned.chosen == min(near, key=lambda item: item.calls)
+
+
+def test_where_no_design_suffices_the_judge_or_the_truth_is_named() -> None:
+    pool = made_pool(60, 2)
+    blind = plan_of(
+        target_of(pool, JUDGE.at(0.5, pool)), "rank", 0.4, 0.8, Prices(), 1
+    )
+    alike = made_pool(8, 4)
+    sharp = plan_of(
+        target_of(alike, JUDGE.at(0.99, alike)), "rank", 0.1, 0.9, Prices(), 1
+    )
+    assert not blind.goal_reached and study_designs.POOR in str(blind.notes)
+    assert not sharp.goal_reached and study_designs.OPEN in str(sharp.notes)
 
 
 def test_a_power_counts_what_the_images_leave_open_of_the_models() -> None:

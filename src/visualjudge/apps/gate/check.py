@@ -5,7 +5,8 @@ The accuracy is compared question by question, with images as the unit: the gate
 broken if the judge is worse beyond chance (one-sided, 1.5 %) by more than half of the
 tolerance, and holds if a loss of the tolerance is excluded (one-sided, 95 %): by Korn
 and Graubard's bounds of the shares of lost and of gained answers (Newcombe 1998, Zou &
-Donner 2008), or if no answer is lost.
+Donner 2008), or if no answer to any question is lost. Canaries of more questions hold
+only if they exclude it.
 """
 
 from collections.abc import Iterator
@@ -175,7 +176,7 @@ def check_canaries(lock: Lock, analysis: Analysis, tolerance: float) -> Check:
             ),
             lock.asks,
             tolerance,
-            f"canaries of {lock.questions.number} questions",
+            lock.questions.number,
         ),
     )
 
@@ -194,10 +195,11 @@ def unless_calls_failed(analysis: Analysis, check: Check) -> Check:
 
 
 def compared(
-    table: pl.DataFrame, asks: int, tolerance: float, noun: str = "questions"
+    table: pl.DataFrame, asks: int, tolerance: float, of: int | None = None
 ) -> Check:
     """Compare right answers ``before`` and now (``right``), question by question, by
-    image."""
+    image. If they are canaries, ``of`` is the number of all questions."""
+    noun = "questions" if of is None else f"canaries of {of} questions"
     gain = (pl.col("right") - pl.col("before")) / asks
     sums = (
         table.group_by("image")
@@ -231,21 +233,24 @@ def compared(
     if best < 0 and change < -tolerance / 2:
         return Check("broken", (f"{about}, beyond chance",), *figures)
     excluded = worst > -tolerance
-    if sums.height >= LEAST_IMAGES and (excluded or not lost.any()):
-        why = f"{loss} is excluded" if excluded else "no question has fewer"
+    certain = of in (None, table.height) and not lost.any()
+    if sums.height >= LEAST_IMAGES and (excluded or certain):
+        why = (
+            f"{loss} is excluded"
+            if excluded
+            else "no question has fewer, but so few images exclude only a loss of more "
+            f"than {-100 * worst:.0f} points"
+        )
         reasons = [f"{about}; {why}"]
         if worst > 0 and change > tolerance:
             reasons.append(
                 "so large a gain is improbable of the same judge: see whether the lock "
                 "is of it"
             )
-        unseen = 1 - EXCLUDED ** (1 / float(spread.effective[0]))
-        if unseen > tolerance:
-            reasons.append(
-                f"so few images may hide failures on up to {100 * unseen:.0f} % of "
-                "questions"
-            )
         return Check("holds", tuple(reasons), *figures)
-    return Check(
-        "can't tell", (f"{about}; {loss} cannot be excluded",), *figures
-    )
+    why = f"{loss} cannot be excluded"
+    if change > -tolerance:
+        # the width shrinks with the root of the images
+        times = ((change - worst) / (change + tolerance)) ** 2
+        why += f"; about {sums.height * times:,.0f} images may exclude it"
+    return Check("can't tell", (f"{about}; {why}",), *figures)

@@ -33,8 +33,8 @@ def markdown(check: Check, lock: Lock | ScoreLock) -> str:
         f"### {SIGNS[check.state]} visualjudge gate: {check.state}\n",
         *(f"- {for_markdown(reason)}" for reason in check.reasons),
         f"\nThe lock is of {model}, whose answer was **{for_markdown(lock.answer)}** "
-        f"({content}): “holds” means that the judge has not changed, not that it is "
-        "good.",
+        f"({content}): “holds” means no loss beyond the tolerance, not that the judge "
+        "is good.",
     ]
     return "\n".join(lines) + "\n"
 

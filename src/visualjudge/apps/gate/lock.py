@@ -159,8 +159,9 @@ def validated(kind: type[Record], content: Fields, path: Path) -> Record:
     plain = {name: value for name, value in content.items() if name != "digest"}
     lock = record_of(kind, json.dumps(plain).encode(), f"{path}: {NOT_A_LOCK}")
     # those of other versions, some of which wrote no digest, are stale anyway
-    own = plain["tool"] == __version__
-    if own and content.get("digest") != digest_of(plain):
+    if plain["tool"] == __version__ and content.get("digest") != digest_of(
+        plain
+    ):
         raise DataError(
             f"{path}: must be as `visualjudge gate write` wrote it, but was edited or "
             "merged since: write it again"
@@ -362,8 +363,8 @@ def _canaries(
     answers: dict[str, list[str]] = {}
     for (name, _, _), verdict in sorted(RunFolder(folder).verdicts().items()):
         answers.setdefault(name, []).append(str(verdict.value))
-    chosen = (question for question in dataset if question.id in ids)
     return [
         Canary(item.id, str(item.answer), answers[item.id])
-        for item in sorted(chosen, key=lambda item: item.id)
+        for item in sorted(dataset, key=lambda item: item.id)
+        if item.id in ids
     ]

@@ -119,14 +119,13 @@ def score_lock_of(
         raise DataError(
             f"{folder}: must be a finished run; `resume` of judge goes on"
         )
-    means = table["score"].round(4).to_list()
     return ScoreLock(
         __version__,
         identity_of(RunFolder(folder)),
         questions_of(dataset, table["id"]),
         card_of(analysis).judges[0].models.word,
         int(table["asks"][0]),
-        means,
+        table["score"].round(4).to_list(),
     )
 
 

@@ -169,7 +169,6 @@ async def infer(
     if before:
         _check_same(manifest_path, before, manifest)
     settings = OutputFile(manifest_path)
-    asked = partial(_asked, table=table, client=client, template=template)
     try:
         with Journal(journal_path, resume=resume) as journal:
             records = read_records(journal_path)
@@ -192,7 +191,10 @@ async def infer(
                 concurrency,
                 on_event,
                 stop or Stop(),
-            ).run(todo, asked)
+            ).run(
+                todo,
+                partial(_asked, table=table, client=client, template=template),
+            )
     finally:
         await client.aclose()
     total = spent.and_by(budget)

@@ -81,12 +81,11 @@ def rotations(table: Table, row: Row) -> Iterator[Mapping[str, str]]:
         right = sorted(
             letters[letters.index(letter) - k] for letter in row.answer
         )
-        stated = str(right) if row.answer_form == "list" else "".join(right)
-        answer = {"answer": stated} if right else {}
+        answer = str(right) if row.answer_form == "list" else "".join(right)
         yield (
             cells
             | moved
-            | answer
+            | ({"answer": answer} if right else {})
             | shared
             | {"index": str(row.index + k * ROTATION)}
         )

@@ -10,10 +10,11 @@ model.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
+from operator import attrgetter
 
 import numpy as np
 import polars as pl
@@ -47,12 +48,6 @@ ALL = "all"
 BY_IMAGE = "95 %: over images, from five images on."
 
 
-CATEGORIES: Mapping[str, Callable[[Row], str]] = {
-    "by_category": lambda row: row.category,
-    "by_l2_category": lambda row: row.l2_category,
-}
-
-
 def scores(evaluation: Evaluation) -> Json:
     """Return one evaluation as plain JSON; shares are in 0..1, None without cases."""
     return {
@@ -60,11 +55,11 @@ def scores(evaluation: Evaluation) -> Json:
         **block(evaluation.whole),
         "invalid_groups": [group.index for group in evaluation.invalid],
         **{
-            name: {
+            f"by_{name}": {
                 value: block(part)
-                for value, part in evaluation.whole.by(key).items()
+                for value, part in evaluation.whole.by(attrgetter(name)).items()
             }
-            for name, key in CATEGORIES.items()
+            for name in ("category", "l2_category")
         },
         "rows": [
             {
@@ -318,9 +313,8 @@ def _right(model: Model) -> pl.DataFrame:
 def tables(models: Sequence[Model]) -> list[Table]:
     """Return what is shown first: which of several models is better, and the usual
     table."""
-    if len(models) < 2:
-        return [accuracy_table(models)]
-    return [better_table(models), accuracy_table(models)]
+    which = [better_table(models)] if len(models) > 1 else []
+    return [*which, accuracy_table(models)]
 
 
 def better_table(models: Sequence[Model]) -> Table:

@@ -83,11 +83,12 @@ def _image(table: Table, row: Row, text: str) -> tuple[bytes, str]:
     try:
         data = base64.b64decode(cell, validate=True)
     except (binascii.Error, ValueError) as error:
-        reason = (
+        raise table.invalid(
+            row,
+            "image",
             f"neither base64 nor the index of a row ({str(error).lower()}; begins "
-            f"{cell[:16]!r})"
-        )
-        raise table.invalid(row, "image", reason) from None
+            f"{cell[:16]!r})",
+        ) from None
     try:
         with opened(io.BytesIO(data), "the decoded bytes") as image:
             return data, str(image.format)

@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from visualjudge.analysis.estimate import (
     LEVEL,
@@ -40,7 +40,7 @@ LEVELS = ("image", "pair", "order")
 """Factors that two verdicts may share, from the least to the most; each level includes
 the previous ones.
 """
-NODES = stats.norm.ppf((np.arange(400) + 0.5) / 400)
+NODES = special.ndtri((np.arange(400) + 0.5) / 400)
 """Quantiles over which normal effects are averaged; steep functions rule out
 polynomials."""
 MOST_CELLS = 4_000_000
@@ -112,7 +112,7 @@ class JudgeModel:
 
     def right(self, pool: Pool) -> float:
         """Return the accuracy over all verdicts; failed replies are wrong."""
-        return float(stats.norm.cdf(self.thresholds(pool)).mean()) * (
+        return float(special.ndtr(self.thresholds(pool)).mean()) * (
             1 - self.failed
         )
 
@@ -126,7 +126,7 @@ class JudgeModel:
 
         def beyond(level: float) -> float:
             return (
-                float(stats.norm.cdf(level + self.slope * pool.hardness).mean())
+                float(special.ndtr(level + self.slope * pool.hardness).mean())
                 - wanted
             )
 
@@ -187,7 +187,7 @@ def both_right(
     below 1.
     """
     part = thresholds[:, None] - np.sqrt(correlation) * NODES
-    right = stats.norm.cdf(part / np.sqrt(1 - correlation))
+    right = special.ndtr(part / np.sqrt(1 - correlation))
     return float(((right.mean(0) if apart else right) ** 2).mean())
 
 
@@ -232,7 +232,7 @@ def fitted(verdicts: pl.DataFrame, default: JudgeModel) -> JudgeModel:
     line = level + slope * x
     table = read.select(
         "cluster", "pair", "encoding", "order", "repeat"
-    ).with_columns(y=pl.Series(right - stats.norm.cdf(line)))
+    ).with_columns(y=pl.Series(right - special.ndtr(line)))
     shared, unknown = _shared(table, line, default)
     return JudgeModel(
         level,
@@ -249,7 +249,7 @@ def _threshold_line(x: FloatArray, right: BoolArray) -> tuple[float, float]:
 
     def loss(line: FloatArray) -> float:
         level, slope = line
-        fit = -stats.norm.logcdf(side * (level + slope * x)).sum()
+        fit = -special.log_ndtr(side * (level + slope * x)).sum()
         return float(fit + (slope**2 + level**2 / 9) / 2)
 
     level, slope = optimize.minimize(
@@ -291,15 +291,12 @@ def _shared(
         for name, value in zip(LEVELS, collected, strict=True)
         if value is None
     ]
-    out: list[float] = []
-    for k, value in enumerate(collected):
-        least = out[-1] if out else 0.0
-        out.append(max(least, default.shared[k] if value is None else value))
-    return (
-        out[0],
-        out[1],
-        out[2],
-    ), unknown
+    known = [
+        default.shared[k] if value is None else value
+        for k, value in enumerate(collected)
+    ]
+    image, pair, order = np.maximum.accumulate(known).tolist()
+    return (image, pair, order), unknown
 
 
 # ---------------------------------------------------------------- studies
@@ -368,21 +365,12 @@ def _effects(
 ) -> list[FloatArray]:
     """Draw normal effects of image, pair, order and repeat, each as wide as the
     verdicts that share it."""
-    nested = (design.orders, design.repeats)
+    orders = design.orders
     sizes = [
-        (
-            *shape[:2],
-            1,
-            1,
-            1,
-        )
-    ] + [
-        (
-            *shape,
-            *nested[:d],
-            *[1] * (2 - d),
-        )
-        for d in range(3)
+        (*shape[:2], 1, 1, 1),
+        (*shape, 1, 1),
+        (*shape, orders, 1),
+        (*shape, orders, design.repeats),
     ]
     return [
         np.asarray(rng.standard_normal(size, dtype=np.float32), dtype=float)
@@ -488,7 +476,8 @@ def separated(studies: Studies, order: FloatArray) -> BoolArray:
 def pool_of(rows: pl.DataFrame) -> Pool:
     """Return a pool from one row per pair: image, better, worse (names or null),
     margin."""
-    ordered = rows.sort("image")
+    # the same pairs are simulated alike, from whatever they are read
+    ordered = rows.sort("image", "better", "worse", "margin")
     names = sorted(
         {*ordered["better"].drop_nulls(), *ordered["worse"].drop_nulls()}
     )
@@ -497,7 +486,6 @@ def pool_of(rows: pl.DataFrame) -> Pool:
     image = renumbered(
         ordered["image"].rank("dense").cast(pl.Int64).to_numpy()
     )[1]
-    margin = np.asarray(ordered["margin"].to_numpy(), dtype=float)
     better, worse = (
         np.array(
             [places.get(name, -1) for name in ordered[column].to_list()],
@@ -509,6 +497,6 @@ def pool_of(rows: pl.DataFrame) -> Pool:
         image,
         better,
         worse,
-        margin,
+        np.asarray(ordered["margin"].to_numpy(), dtype=float),
         tuple(names),
     )

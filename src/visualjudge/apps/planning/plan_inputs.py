@@ -110,12 +110,11 @@ def _task_of(names: Sequence[str], task: str | None, place: Path) -> str:
 def _of_run(
     root: Path, task: str | None, part: Selection, dataset: str | Path | None
 ) -> Target:
-    encodings = part.encodings
     study = load_study([root], dataset=dataset, where=part.where)
     verdicts = study.kind(0, "pairwise", VERDICTS)
     name = _task_of(verdicts["task"].unique().to_list(), task, root)
     own = verdicts.filter(pl.col("task") == name)
-    chosen = _chosen(own["encoding"].unique().to_list(), encodings, root)
+    chosen = _chosen(own["encoding"].unique().to_list(), part.encodings, root)
     own = own.filter(pl.col("encoding").is_in(chosen))
     if not own["usable"].any():
         raise DataError(
@@ -128,7 +127,7 @@ def _of_run(
         pl.col("tokens_in", "tokens_out").mean(), right=pl.col("right").mean()
     )
     best = by.sort("right", "encoding", descending=True).row(0, named=True)
-    encoding = next(iter(encodings), best["encoding"])
+    encoding = next(iter(part.encodings), best["encoding"])
     spent = by.row(by_predicate=pl.col("encoding") == encoding, named=True)
     tokens = (
         None
@@ -141,10 +140,11 @@ def _of_run(
         Selection(tasks=(name,), encodings=tuple(chosen)),
     )
     known = card_of(Analysis(asked)).judges[0].checks[0]
-    images = many(own["cluster"].n_unique(), "image")
     pilot = (
-        f"The pilot, {study.runs[0].name} on {images}: accuracy {known.measured} "
-        f"(must be {known.threshold.required}): {STATES[known.state]}. A new study:"
+        f"The pilot, {study.runs[0].name} on "
+        f"{many(own['cluster'].n_unique(), 'image')}: accuracy {known.measured} "
+        f"(must be {known.threshold.required}): {STATES[known.state]}. A new study, on other images, "
+        "in which these answers do not count:"
     )
     return Target(
         "run",
@@ -210,10 +210,13 @@ def _of_dataset(
     styles = (
         pairwise.filter(pl.col("task") == name)["encoding"].unique().to_list()
     )
-    pool = _pool(table, name, root)
-    style = _chosen(styles, encodings, root)[0]
-    judge = USUAL.at(USUAL.level, pool)
-    return Target("dataset", str(root), name, pool, judge, style, None)
+    return _unjudged(
+        "dataset",
+        root,
+        name,
+        _pool(table, name, root),
+        _chosen(styles, encodings, root)[0],
+    )
 
 
 def _of_data(
@@ -270,14 +273,17 @@ def _of_data(
         )
     )
     style = _chosen(stems_of(name).final, encodings, root)[0]
+    return _unjudged("data folder", root, name, pool, style, by_task[name])
+
+
+def _unjudged(
+    kind: str,
+    root: Path,
+    task: str,
+    pool: Pool,
+    encoding: str,
+    groups: tuple[Group, ...] = (),
+) -> Target:
+    """Return what no judge has answered: a usual one is assumed."""
     judge = USUAL.at(USUAL.level, pool)
-    return Target(
-        "data folder",
-        str(root),
-        name,
-        pool,
-        judge,
-        style,
-        None,
-        by_task[name],
-    )
+    return Target(kind, str(root), task, pool, judge, encoding, None, groups)

@@ -15,6 +15,8 @@ import numpy as np
 from scipy import special
 
 from visualjudge.analysis.decisions.model_answer import (
+    MORE,
+    PAIR,
     ModelAnswer,
     state_words,
 )
@@ -26,6 +28,7 @@ from visualjudge.analysis.decisions.score_answer import (
 from visualjudge.analysis.estimate import POWER, TAIL, t_isf, t_sf
 from visualjudge.analysis.figure_text import (
     NONE,
+    listed,
     many,
     number,
     percent,
@@ -37,6 +40,7 @@ from visualjudge.analysis.report.card import card_of
 from visualjudge.analysis.results import Analysis
 from visualjudge.analysis.statistics.score_bar import LEAST_IMAGES, Bar
 from visualjudge.analysis.study_shape import QUESTIONS, Shape, shape_of
+from visualjudge.analysis.table_layout import grid
 from visualjudge.core.errors import UsageError
 from visualjudge.core.jsons import Json
 from visualjudge.core.records import FloatArray
@@ -47,6 +51,7 @@ from visualjudge.runs.folder import RunFolder
 RIGHT = (0.8, 0.85, 0.9, 0.95)
 ORDERED = (0.55, 0.65, 0.75, 0.85)
 """Accuracies and rank correlations that a judge may have."""
+NAMED = 3
 MOST = 100_000
 LABELS = np.arange(LEAST_IMAGES, MOST + 1)
 """Numbers of images to label that are tried."""
@@ -55,16 +60,16 @@ CASES = LABELS - 1
 
 TO_LABEL = ("If it has", "Then it is", "Images to label")
 LABELLED = "Images to label: to prove that, with a chance of 80 %."
-TO_JUDGE = {
-    "pair": ("Pair", "Separated", "Images", "More images"),
-    "task": ("Task", "State", "Images", "More images"),
-}
+TO_JUDGE = ("Task", "State", "Images", "More images")
 OPEN = ("too_few", "undecided")
 DECIDED = (
     "More images: for a chance of 80 % to decide; no number: 20 times these images may "
     "not do."
 )
-NEW_STUDY = "To plan a new study with such a judge, add `effect`."
+NEW_STUDY = (
+    "To plan a new study with such a judge, also of pairs that neither judge nor truth "
+    "separates here, add `effect`."
+)
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,8 @@ class ShapePlan:
     cases: tuple[Needed, ...]
     answer: str = ""
     """What the card says of the judge."""
+    models: ModelAnswer | None = None
+    """The card's answer on named models."""
 
     @property
     def images(self) -> int | None:
@@ -103,6 +110,15 @@ class ShapePlan:
         return max((images for images in needed if images), default=None)
 
     def __str__(self) -> str:
+        head = folded(f"{QUESTIONS[self.shape]} {self._todo}")
+        told = filter(None, [head, folded(self.answer)])
+        return "\n".join([*told, "", self._table.text()])
+
+    @property
+    def _table(self) -> Table:
+        if self.models is not None:
+            notes = [MORE] * bool(self._left) + [NEW_STUDY]
+            return grid(PAIR, self.models.pairs, notes=notes, keys=2)
         unknown = self.shape == "no_truth"
         nothing = NONE if unknown else "none"
         rows = tuple(
@@ -116,13 +132,9 @@ class ShapePlan:
             )
             for case in self.cases
         )
-        columns = TO_LABEL if unknown else TO_JUDGE[self._case]
+        columns = TO_LABEL if unknown else TO_JUDGE
         notes = [LABELLED] if unknown else [DECIDED] * bool(self._left)
-        notes += [NEW_STUDY] * (self.shape == "named_pairs")
-        head = folded(f"{QUESTIONS[self.shape]} {self._todo}")
-        table = Table(columns, rows, tuple(notes), keys=2).text()
-        told = filter(None, [head, folded(self.answer)])
-        return "\n".join([*told, "", table])
+        return Table(columns, rows, tuple(notes), keys=2)
 
     @property
     def _left(self) -> list[Needed]:
@@ -137,7 +149,14 @@ class ShapePlan:
             )
         left = self._left
         if not left:
-            return f"More images are not needed: no {self._case} is open."
+            close = [case.case for case in self.cases if case.state == "close"]
+            return (
+                "The judge needs no more images: it separates all pairs that the truth "
+                f"separates here. The truth does not separate {listed(close, NAMED)}: a "
+                "wider study may."
+                if close
+                else f"More images are not needed: no {self._case} is open."
+            )
         if more := [case.more for case in left if case.more]:
             return (
                 f"Judge {many(max(more), 'more image')} of each open {self._case}: "
@@ -184,7 +203,7 @@ def shape_plan(
             return None
         models = card_of(Analysis(study)).judges[0].models
         answer = f"{judge}: {models.verdict}."
-        return ShapePlan(shape, _of_pairs(models), answer)
+        return ShapePlan(shape, _of_pairs(models), answer, models)
     if shape == "no_truth":
         scored = bool((study.joined[0]["kind"] == "scoring").all())
         return ShapePlan(shape, _to_label(study.bar, scored=scored))

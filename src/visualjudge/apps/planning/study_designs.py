@@ -58,13 +58,17 @@ SHOWN = 5
 NEAR = 0.06
 """Images to try, designs in a plan, and relative precision of the smallest number of
 images."""
+ALIKE = 0.2
+"""Designs whose numbers of images differ by less, relative to the fewest, are in the
+order of their costs: the search is no more precise."""
+OPEN = (
+    "the scores at hand leave the order of the models open. Score more images, then "
+    "plan again"
+)
+POOR = "this judge is right too seldom. Ask another, or raise `effect`"
 APART = 0.5
 LEAD = 0.1
 """Default effects: points of score between two models, accuracy above the threshold."""
-QUESTIONS = {
-    "rank": "May I rank my models?",
-    "right": "Is the judge right often enough?",
-}
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ class Plan:
     goal: Goal
     wanted: float
     target: Target
+    question: str
     claim: str
     options: tuple[Option, ...]
     caps: Caps
@@ -114,13 +119,13 @@ class Plan:
 
     def __str__(self) -> str:
         told = [
-            self.target.pilot,
-            f"{QUESTIONS[self.goal]} {answer(self)}",
-            f"Goal: {self.claim}.",
+            folded(self.target.pilot),
+            folded(f"{self.question} {answer(self)}"),
+            folded(f"Goal: {self.claim}."),
+            designs_table(self).text(),
+            "\n".join(map(folded, self.notes)),
         ]
-        notes = "\n".join(map(folded, self.notes))
-        table = designs_table(self).text()
-        return "\n\n".join(filter(None, [*map(folded, told), table, notes]))
+        return "\n\n".join(filter(None, told))
 
     @checked
     def save(self, path: str | Path) -> Path:
@@ -231,16 +236,18 @@ def plan_of(
         "To plan for your own judge, name a run of 50 to 200 questions.": there.kind
         != "run",
     }
-    reached = bool(result) and not first.missing
+    if not result:
+        notes[search.limit(power)] = True
     return Plan(
         goal,
         power,
         there,
+        question.question,
         question.claim,
         best,
         caps,
         seed,
-        reached,
+        bool(result) and not first.missing,
         tuple(note for note, holds in notes.items() if holds),
     )
 
@@ -252,6 +259,7 @@ def plan_of(
 class _Question:
     """A precise goal: its assumptions, and which studies reach it."""
 
+    question: str
     claim: str
     judge: JudgeModel
     reached: Callable[[Studies], BoolArray]
@@ -263,9 +271,9 @@ def _rank(target: Target, effect: float | None) -> _Question:
     pool = target.pool
     apart = APART if effect is None else effect
     if len(pool.sources) < 2:
-        count = len(pool.sources)
         raise UsageError(
-            f"{target.place}: must have at least two models to rank, got {count}; "
+            f"{target.place}: must have at least two models to rank, got "
+            f"{len(pool.sources)}; "
             "`goal` right plans for its accuracy"
         )
     gaps = np.abs(pool.differences[np.triu_indices(len(pool.sources), 1)])
@@ -277,20 +285,23 @@ def _rank(target: Target, effect: float | None) -> _Question:
         )
     wide = int((gaps >= apart).sum())
     claim = (
-        f"the {wide} of {gaps.size} pairs of models that differ by {apart:g} points or "
-        "more are all separated in the right order. Assumed: the models score as in the "
+        f"the {wide} of {gaps.size} pairs of models that differ by {apart:g} or more "
+        "points are all separated in the right order. Assumed: the models score as in the "
         f"data, and the judge is right in {percent(target.judge.right(pool))} of pairs"
     )
-    order = judge_simulation.orders(pool, apart)
-    reached = partial(judge_simulation.separated, order=order)
-    return _Question(claim, target.judge, reached, of_models=True)
+    reached = partial(
+        judge_simulation.separated, order=judge_simulation.orders(pool, apart)
+    )
+    return _Question(
+        "May I rank my models?", claim, target.judge, reached, of_models=True
+    )
 
 
 def _right(target: Target, effect: float | None) -> _Question:
     if effect is not None and not -1 < effect < 1:
-        hint = f"{effect / 100:g} for {effect:g} points"
         raise UsageError(
-            f"`effect` must be between 0 and 1 ({hint}), got {effect:g}"
+            f"`effect` must be between 0 and 1 ({effect / 100:g} for {effect:g} "
+            f"points), got {effect:g}"
         )
     limit = THRESHOLDS["macro_accuracy"].value
     lead = LEAD if effect is None and target.kind != "run" else effect
@@ -303,9 +314,9 @@ def _right(target: Target, effect: float | None) -> _Question:
             f"{what} must be from 0.01 to 0.99, got {share:.2f}; change `effect`"
         )
     above = share >= limit
-    way = "above" if above else "below"
     claim = (
-        f"the 95 % interval of its accuracy lies {way} the card’s threshold, "
+        f"the 95 % interval of its accuracy lies {'above' if above else 'below'} the "
+        "card’s threshold, "
         f"{percent(limit, 0)}. Assumed: the judge is right in {percent(share)} of pairs"
     )
 
@@ -313,7 +324,14 @@ def _right(target: Target, effect: float | None) -> _Question:
         low, high = judge_simulation.share_intervals(studies)
         return low >= limit if above else high < limit
 
-    return _Question(claim, target.judge.at(share, target.pool), reached)
+    return _Question(
+        "Is the judge right often enough?"
+        if above
+        else "Is the judge wrong too often?",
+        claim,
+        target.judge.at(share, target.pool),
+        reached,
+    )
 
 
 # ---------------------------------------------------------------- the search
@@ -373,15 +391,20 @@ class _Search:
         confirmed = [self._confirmed(item.design, wanted) for item in best]
         collected = [item for item in confirmed if item is not None]
         collected.sort(key=lambda item: item.worth)
+        if collected and (lacking := collected[0].missing):
+            lacking += round(ALIKE * collected[0].design.images)
+            collected.sort(
+                key=lambda item: (max(lacking, item.missing), *item.worth[1:])
+            )
         if any(not item.missing for item in collected):
             return collected, []
         there = self.target.pool.images
-        nearest = [
-            (shape, self._power(shape, CONFIRMED, there)) for shape in short
-        ]
         return collected, [
-            self.option(replace(shape, images=there), power)
-            for shape, power in nearest
+            self.option(
+                replace(shape, images=there),
+                self._power(shape, CONFIRMED, there),
+            )
+            for shape in short
         ]
 
     def _power(self, shape: Design, studies: int, images: int) -> float:
@@ -394,7 +417,6 @@ class _Search:
             ),
         )
         rng = rng_for(self.seed, "plan", *sizes)
-        judge = self.question.judge
         parts = [
             min(at_once, studies - done) for done in range(0, studies, at_once)
         ]
@@ -402,7 +424,7 @@ class _Search:
             self.question.reached(
                 judge_simulation.simulated(
                     self.target.pool,
-                    judge,
+                    self.question.judge,
                     design,
                     part,
                     rng,
@@ -426,18 +448,33 @@ class _Search:
             )
         return None
 
+    def limit(self, wanted: float) -> str:
+        """Say what the largest study reaches, and whether judge or truth is why."""
+        judge = replace(self.question.judge, level=8.0, slope=0.0, failed=0.0)
+        certain = replace(self, question=replace(self.question, judge=judge))
+        reached, most = (
+            search._power(self.shapes()[-1], SEARCHED, MOST)
+            for search in (self, certain)
+        )
+        even = f"Even {number(MOST)} such images have a power of {percent(reached, 0)}"
+        if not self.question.of_models:
+            return f"{even}: the accuracy is too near the threshold."
+        return (
+            f"{even}, with a judge that is always right {percent(most, 0)}: "
+            f"{OPEN if most < wanted else POOR}."
+        )
+
     def option(self, design: Design, power: float) -> Option:
         """Return a design with its calls and cost."""
         tokens = self.target.tokens
-        prices = self.prices
         calls = (
             _pairs(self.target.pool, design, design.images)
             * design.orders
             * design.repeats
         )
         cost = None
-        if tokens and prices.are_stated:
-            cost = prices.of(round(calls * tokens[0]), round(calls * tokens[1]))
+        if tokens and self.prices.are_stated:
+            cost = self.prices.of(*(round(calls * count) for count in tokens))
         missing = max(0, design.images - self.target.pool.images)
         return Option(design, power, calls, cost, missing)
 
@@ -483,10 +520,7 @@ def answer(plan: Plan) -> str:
             f"For a power of {wanted}, {there} are too few: collect "
             f"{number(item.missing)} more. Then ask about {asked}"
         )
-    return (
-        f"No design has a power of {wanted}. The best on {there} asks about {asked}"
-        + " Score more images, then plan again." * (plan.goal == "rank")
-    )
+    return f"No design has a power of {wanted}. The best on {there} asks about {asked}"
 
 
 def designs_table(plan: Plan) -> Table:
@@ -515,11 +549,8 @@ def designs_table(plan: Plan) -> Table:
 def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
     """Return the command lines that build and judge exactly the chosen design."""
     design = plan.chosen.design
-    target = plan.target
-    data = target.place if target.kind == "data folder" else "DATA"
-    made = shlex.join(
-        ["visualjudge", "build", data, "--plan", file, "--out", "dataset"]
-    )
+    data = plan.target.place if plan.target.kind == "data folder" else "DATA"
+    made = ["visualjudge", "build", data, "--plan", file, "--out", "dataset"]
     words = judge_options(
         [plan.target.encoding], swap=design.orders == 2, repeats=design.repeats
     )
@@ -533,7 +564,7 @@ def commands(plan: Plan, file: str = "plan.json") -> tuple[str, str]:
         "--out",
         "RUN",
     ]
-    return made, shlex.join(asked)
+    return shlex.join(made), shlex.join(asked)
 
 
 def judge_options(
@@ -610,8 +641,8 @@ def _caps(target: Target, design: Design, seed: int) -> tuple[Caps, int]:
             1 for _ in islice(pairs_of(result, seed, Caps()), design.pairs)
         )
     # it takes one pair of each group in turn
-    drawn = {*chosen[:wanted]}
-    return Caps(0, 0, len(chosen), wanted, 0, 0), len(drawn)
+    drawn = len({*chosen[:wanted]})
+    return Caps(0, 0, len(chosen), wanted, 0, 0), drawn
 
 
 class _Build(TypedDict):
