@@ -218,11 +218,10 @@ def _of_sentence(judge: JudgeCard) -> list[str]:
     right = judge.result[PAIRWISE].accuracy.parsed.value or 0
     if guesses and states["right"] and right > 0.8:
         found.append("no better than chance, and right in four of five")
-    if (
-        models.resolution
-        and f"from {percent(models.resolution, 0)}" not in sentence
-    ):
-        found += ["yes without the resolution"] if models.state == "yes" else []
+    if models.state == "yes" and models.resolution:
+        words = f"truly wins {percent(models.resolution, 0)} of images"
+        if words not in sentence.replace("all images", "100 % of images"):
+            found.append("yes without the resolution")
     ends = models.resolution, models.resolution_twice
     if None not in ends and ends[1] > ends[0] + 1e-6:
         found.append("a coarser resolution with twice the images")

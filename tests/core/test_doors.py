@@ -310,6 +310,13 @@ def test_a_tag_brings_no_other_scalars_back(tag: str, tmp_path: Path) -> None:
         read_yaml(tmp_path / "a.yaml")
 
 
+@pytest.mark.parametrize(
+    "name", ["5346e45847966450", "1234567890123e12", "53e46845847966450123"]
+)
+def test_names_of_questions_are_no_numbers(name: str) -> None:
+    assert loads(f"a: {name}\nb: 1e-3") == {"a": name, "b": 0.001}
+
+
 def test_numbers_of_base_60_take_no_time(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: " + "59:" * 200_000 + "59\n")
     began = time.process_time()

@@ -21,8 +21,9 @@ _JSON = {
     "true": "true",
     "false": "false",
 }
-# No number: longer than this, or a whole one that may have more than 64 bits.
-_LONG = re.compile(r".{400}|-?\d{19,}\Z", re.DOTALL)
+# No number: longer than this, a whole one that may have more than 64 bits, or digits
+# around an "e", as in one of a thousand names of questions.
+_LONG = re.compile(r".{400}|-?\d{19,}\Z|\d+e\d{4,}\Z|\d{12,}e\d+\Z", re.DOTALL)
 
 
 def read_yaml(path: str | Path, prepared: Callable[[str], str] = str) -> Any:

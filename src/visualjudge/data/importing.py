@@ -420,7 +420,7 @@ def _check_sides(done: Imported, files: Files) -> None:
         raise DataError(
             f"{files.truth}: must contain ground truth for at least one image, got "
             f"none for {pluralize(done.paired, 'image')}"
-            f"{', but crowds (`iscrowd` 1)' if done.truths else ''}"
+            f"{', but crowds (iscrowd: 1)' if done.truths else ''}"
         )
     if done.images and not done.predictions:
         raise DataError(
