@@ -247,14 +247,11 @@ def aligned(
         for where in (images, *others)
     )
     for key, image in sorted(files_by_key(images).items()):
-        yield (
-            key,
-            image,
-            [
-                next(iter(side.values()), None) if singles else side.find(key)
-                for side in sides
-            ],
-        )
+        collected = [
+            next(iter(side.values()), None) if singles else side.find(key)
+            for side in sides
+        ]
+        yield key, image, collected
 
 
 def paired(

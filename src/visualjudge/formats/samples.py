@@ -15,7 +15,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import cv2
 import numpy as np
@@ -28,12 +28,11 @@ from visualjudge.core.errors import (
     UsageError,
 )
 from visualjudge.core.records import Size, Xyxy
-from visualjudge.formats.pairing import ByKey
+from visualjudge.formats.pairing import ByKey, Side
 from visualjudge.vision.predictions import Prediction
 from visualjudge.vision.raster.images import orientation
 from visualjudge.vision.tasks import TASKS, task_named
 
-Side = TypeVar("Side", bound=Prediction)
 RESIZE = (
     "is it of this image? `resize_pred` resizes predictions to the image's size"
 )
