@@ -284,6 +284,39 @@ def test_what_else_fails_qualifies_the_answer_and_does_not_change_it() -> None:
     assert "of its replies cannot be used" in found.models.sentence
 
 
+def test_a_probe_that_only_costs_answers_is_said_so(tmp_path: Path) -> None:
+    """A judge that answers alike, but declines what is changed, did not fail by its
+    answers."""
+    asked = questions_of(100)
+    probes = [
+        choice(
+            k,
+            (8.0, 3.0),
+            id=f"{design}{k}",
+            image_id=f"image{k}",
+            sources=(None, None),
+            probe=Probe(design, design, f"g{k}", "", "answer"),
+        )
+        for k in range(60)
+        for design in ("control", "change")
+    ]
+    declined = [
+        said(q, "?", status="refusal")
+        if q.id.startswith("change")
+        else said(q, q.answer)
+        for q in probes
+    ]
+    run = write_run(
+        tmp_path / "run",
+        write_dataset(tmp_path / "ds", [*asked, *probes]),
+        [*choices_of(asked, 0.97, swap=True), *declined],
+        judge="judge",
+    )
+    sentence = card_of(analyse([run])).judges[0].models.sentence
+    assert "no answer more often to the probe “change”" in sentence
+    assert "fails the probe" not in sentence
+
+
 def test_the_first_sentence_about_a_judge_says_which_probe_it_fails(
     tmp_path: Path,
 ) -> None:

@@ -520,12 +520,21 @@ def _reason(result: JudgeResult) -> Iterator[str]:
 def proven(result: JudgeResult) -> list[str]:
     """Return what reasons and probes prove about a judge, as qualifications of its
     answer."""
-    failed = [
-        f"the probe “{row.name}”"
-        for row in result[PROBES]
-        if row.state == "fail"
-    ]
+    failed = [row for row in result[PROBES] if row.state == "fail"]
     return [
         *_reason(result),
-        *[f"it fails {listed(failed, 2)}"] * bool(failed),
+        *(
+            f"{words} {listed(names, 2)}"
+            for declines, words in (
+                (False, "it fails"),
+                (True, "it gives no answer more often to"),
+            )
+            if (
+                names := [
+                    f"the probe “{row.name}”"
+                    for row in failed
+                    if row.declines == declines
+                ]
+            )
+        ),
     ]

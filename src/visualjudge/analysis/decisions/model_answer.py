@@ -55,7 +55,8 @@ STATE_WORDS: dict[PairState, str] = {
 TRUTH_OPEN = "truth can’t"
 MORE = (
     "More images: the number for an even chance to separate the two, and for 80 %; no "
-    "number: even 20 times as many images may not do."
+    "number: even 20 times as many images may not do; no help: the judge does not prefer "
+    "the better one."
 )
 
 
@@ -577,7 +578,7 @@ def more_images(images: int, needed: int | None) -> str:
         return f"About {many(needed - images, 'more image')} would probably decide."
     if images < LEAST_IMAGES:
         return f"At least {LEAST_IMAGES} images are needed."
-    return "These images say too little for a number of further ones to be promised."
+    return "Even 20 times as many images may not decide."
 
 
 NO_ANSWER = "it answered no question on the models"
