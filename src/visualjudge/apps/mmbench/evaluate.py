@@ -202,8 +202,8 @@ def _groups(
     table: Table, scored: Mapping[int, ScoredRow], rules: Rules
 ) -> Iterator[Group]:
     """Yield one group per question, with its rotations. By the strict rules, only where
-    the table holds rotations, of which none may be missing; by VLMEvalKit's, only the
-    original row may not."""
+    the table holds rotations, of which none may be missing; by VLMEvalKit's, none for a
+    question whose original row has no reply."""
     strict = rules == "strict"
     if strict and not any(row.rotation for row in table.rows):
         return
@@ -216,15 +216,16 @@ def _groups(
             line.row.rotation for line in lines if line.prediction is not None
         }
         due = range(
-            max(len(line.row.options) for line in lines) if strict else 1
+            max(len(line.row.options) for line in lines) if strict else 0
         )
         missing = tuple(index + k * ROTATION for k in due if k not in replied)
-        yield Group(
-            index,
-            lines,
-            None if missing else all(x.hit for x in lines),
-            missing,
-        )
+        if strict or index in scored:
+            yield Group(
+                index,
+                lines,
+                None if missing else all(x.hit for x in lines),
+                missing,
+            )
 
 
 def _differences(scored: Iterable[ScoredRow]) -> Iterator[Difference]:
