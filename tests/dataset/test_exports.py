@@ -155,7 +155,7 @@ def test_marks_are_numbered_in_order() -> None:
     assert numbered("<image>\nA. <image> B") == "<image 1>\nA. <image 2> B"
 
 
-@pytest.mark.parametrize("name", ["trl", "lmms-eval"])
+@pytest.mark.parametrize("name", ["trl", "lmms-eval", "vlmevalkit"])
 def test_a_question_without_a_right_answer_is_not_counted_as_wrong(
     dataset: Dataset, tmp_path: Path, name: str
 ) -> None:
@@ -163,8 +163,24 @@ def test_a_question_without_a_right_answer_is_not_counted_as_wrong(
     split = replace(first, answer="unknown", final_scores=(5.0, 5.0))
     some = replace(dataset, questions=(split, *others))
     path = export(some, name, tmp_path / f"{name}.out")[0]
-    exported = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [line["id"] for line in exported] == [q.id for q in others]
+    exported = (
+        [row["question_id"] for row in _rows(path)]
+        if name == "vlmevalkit"
+        else [json.loads(line)["id"] for line in path.read_text().splitlines()]
+    )
+    assert exported == [q.id for q in others]
+
+
+def test_questions_of_which_none_has_a_right_answer_are_exported(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    every = dataset.filter(type="pairwise").questions
+    adopted = replace(
+        dataset,
+        questions=[replace(question, answer="unknown") for question in every],
+    )
+    [path] = export(adopted, "vlmevalkit", tmp_path)
+    assert len(_rows(path)) == len(every)
 
 
 def test_trl_preferences_put_the_right_answer_before_the_wrong_one(

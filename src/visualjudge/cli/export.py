@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualjudge.cli.console import following, stages
+from visualjudge.cli.console import following, remark, stages
 from visualjudge.core.errors import UsageError
 from visualjudge.core.registry import added
 from visualjudge.options import Choice
@@ -65,7 +65,10 @@ def export(
             )
         print(export_results(dataset, form, out, force=force))
         return
-    from visualjudge.dataset.exports import export as export_dataset
+    from visualjudge.dataset.exports import (
+        FORMATS as FORMS,
+        export as export_dataset,
+    )
     from visualjudge.dataset.folder import load_dataset
 
     read = load_dataset(dataset).choose(choice)[:limit]
@@ -78,5 +81,12 @@ def export(
             force=force,
         )
     print("\n".join(map(str, files)))
+    lost = len(read) - len(read.with_answers)
+    remark(
+        {
+            f"questions without a right answer, left out: {lost}": lost
+            and FORMS[form].scores
+        }
+    )
     if not read.labels_only:
         following("judge", dataset, "--model", "MODEL", "--out", "RUN")

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 # A reader with a parameter of this name gets a folder that is removed after the import.
 SCRATCH = "scratch"
 RANKED = ("min_score", "top_k", "score_at")
-Options = dict[str, inspect.Parameter]
 
 
 class Formats(Commands):
@@ -153,7 +152,7 @@ def import_command(row: Importer) -> Callable[..., None]:
     return command
 
 
-def _options(row: Importer) -> Options:
+def _options(row: Importer) -> dict[str, inspect.Parameter]:
     from visualjudge.vision.metrics import metrics_of
     from visualjudge.vision.predictions import TYPES
     from visualjudge.vision.tasks import TASKS
@@ -215,7 +214,7 @@ def options_of(
     function: Callable[..., Any],
     repeated: Sequence[str] = (),
     shared: Mapping[str, str] | None = None,
-) -> Options:
+) -> dict[str, inspect.Parameter]:
     """Return an option for each parameter of a function.
 
     Parameters

@@ -70,6 +70,7 @@ def infer(
     """
     from visualjudge.apps.mmbench import (
         ask_model,
+        doubts,
         question_prompt,
         table_images,
     )
@@ -78,16 +79,15 @@ def infer(
         for suffix in (".jsonl", ".run.json"):
             out.beside(suffix).check()
     table = _table(data, skip_invalid)
-    if "image" not in table.columns:
-        raise DataError(
-            f"{data}: no column 'image' (columns: {', '.join(table.columns)[:300]})"
-        )
     rows = table.rows[: run.limit]
     problems = table_images.image_problems(table, rows)
     _left_out(
         problems.values(),
         f"{data}: {pluralize(len(problems), 'image')}",
         skip_invalid,
+    )
+    say(
+        *doubts.of_one_image({row.group: table.image_text(row) for row in rows})
     )
     asking = partial(
         ask_model.infer,

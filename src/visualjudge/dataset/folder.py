@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required, overload
 
@@ -269,6 +270,13 @@ class Dataset:
         return bool(self.questions) and all(
             question.answer == UNKNOWN for question in self.questions
         )
+
+    @property
+    def with_answers(self) -> Dataset:
+        """The questions that have a right answer, or all if none has one. A tool that
+        counts right replies would count each to another question as wrong.
+        """
+        return self.filter(attrgetter("has_answer")) or self
 
     def image(self, relative: str) -> Place:
         """Locate an image of ``Question.images``: a file, or a part of one.

@@ -49,6 +49,25 @@ def test_what_few_right_replies_are_due_to_is_told(
     assert all(str(told) in line for line in stated)
 
 
+@pytest.mark.parametrize(
+    ("images", "asked"), [(1, 28), (1, 19), (2, 28), (0, 28)]
+)
+def test_many_questions_of_one_image_are_doubted(
+    tmp_path: Path, images: int, asked: int
+) -> None:
+    path = _table(tmp_path).path
+    head, *rows = path.read_text().splitlines()
+    lines = [f"{head}\timage"]
+    lines += [
+        f"{row}\t{f'picture {k % images}' if images else ''}"
+        for k, row in enumerate(rows[:asked])
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    stated = scores(evaluate(read_table(path), dict(enumerate(ANSWERS))))
+    doubted = [line for line in stated["doubts"] if "same image" in line]
+    assert len(doubted) == (images == 1 and asked == 28)
+
+
 def test_a_bad_model_of_two_options_is_not_said_to_be_shifted(
     tmp_path: Path,
 ) -> None:

@@ -42,8 +42,7 @@ def judge(
         Choice(tasks=tuple(tasks.split(",")) if tasks else ())
     )
     check_images(read, read.questions)
-    known = [question for question in read.questions if question.has_answer]
-    chosen = list(known or read.questions)[:limit]
+    chosen = list(read.with_answers.questions)[:limit]
     samples = MemoryDataset(
         [_sample(read, question) for question in chosen],
         name=Path(dataset).name,

@@ -19,7 +19,7 @@ from PIL import Image
 from visualjudge.apps.connectors.training_rewards import reward
 from visualjudge.core.output_files import OutputFile
 from visualjudge.dataset.exports import Format, Tick
-from visualjudge.dataset.exports.media import absolute_paths, truth_columns
+from visualjudge.dataset.exports.media import truth_columns
 from visualjudge.dataset.exports.vlmevalkit import numbered
 from visualjudge.dataset.folder import Dataset
 from visualjudge.prompts.spans import interleaved
@@ -59,24 +59,24 @@ metadata:
 
 
 def write_lmms_eval(dataset: Dataset, out: Path, tick: Tick) -> list[Path]:
-    """Write the task, its functions, and its questions with images by absolute path;
-    without those that have no right answer, if others have one.
-    """
+    """Write the task, its functions, and its questions with images by absolute path."""
     name = f"visualjudge_{dataset.root.resolve().name}"
     questions = (out / f"{name}.jsonl").resolve()
     lines = []
-    known = [question for question in dataset.questions if question.has_answer]
-    for done, question in enumerate(known or dataset.questions, 1):
+    for done, question in enumerate(dataset.questions, 1):
         line = {
             "id": question.id,
             "task": question.task,
             "encoding": question.encoding,
             "prompt": question.prompt,
-            "images": absolute_paths(dataset, question),
+            "images": [
+                str(dataset.image_path(path).resolve())
+                for path in question.images
+            ],
             **truth_columns(question),
         }
         lines.append(orjson.dumps(line))
-        tick(done, len(known or dataset.questions))
+        tick(done, len(dataset.questions))
     files = {
         questions: b"\n".join(lines) + b"\n",
         out
@@ -134,4 +134,4 @@ def _image(path: str) -> Image.Image:
     return Image.fromarray(read_rgb(path))
 
 
-LMMS_EVAL = Format(write_lmms_eval, is_folder=True)
+LMMS_EVAL = Format(write_lmms_eval, is_folder=True, scores=True)

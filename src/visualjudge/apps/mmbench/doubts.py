@@ -1,6 +1,6 @@
 """What may be wrong with a table or its replies where few are right."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -8,14 +8,16 @@ import numpy as np
 from visualjudge.analysis.figure_text import percent
 from visualjudge.apps.mmbench.table import ScoredRow
 
-# Fewest replies that tell of a shift, and by how much more must be right without it.
+# Fewest replies that tell of a shift, or questions of which one image is a question, and
+# by how much more must be right without a shift.
 FEW = 20
 GAIN = 0.4
 
 
 def doubts(rows: Sequence[ScoredRow]) -> Iterator[str]:
-    """Yield a sentence where most replies name no option, and where far more would be
-    right if letters or rows were shifted by one."""
+    """Yield a sentence where all questions show one image, where most replies name no
+    option, and where far more would be right if letters or rows were shifted by one."""
+    yield from of_one_image({line.row.group: line.image for line in rows})
     replied = [line for line in rows if line.prediction is not None]
     unread = [line for line in replied if line.extracted is None]
     if 2 * len(unread) > len(replied):
@@ -61,3 +63,11 @@ def doubts(rows: Sequence[ScoredRow]) -> Iterator[str]:
             f"{percent(float(right))} of the replies read are right, but "
             f"{percent(float(share))} would be if {told}; are answers, letters or the index shifted?"
         )
+
+
+def of_one_image(images: Mapping[int, str]) -> list[str]:
+    """Return a sentence if many questions all show one image, of what each question
+    shows, by index."""
+    return [
+        f"all {len(images)} questions show the same image; is this meant?"
+    ] * (len(images) >= FEW and len({*images.values()}) == 1)

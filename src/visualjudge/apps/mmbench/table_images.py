@@ -50,7 +50,17 @@ def _part(table: Table, row: Row, data: bytes, kind: str) -> ImagePart:
 def image_problems(table: Table, rows: Sequence[Row]) -> dict[int, Problem]:
     """Return why the images of some rows cannot be sent, by index. Reads only headers,
     and each image once.
+
+    Raises
+    ------
+    DataError
+        If the table has no column for images.
     """
+    if "image" not in table.columns:
+        raise DataError(
+            f"{table.path}: no column 'image' (columns: "
+            f"{', '.join(table.columns)[:300]})"
+        )
     collected: dict[int, Problem] = {}
     good: set[int] = set()
     for row in rows:

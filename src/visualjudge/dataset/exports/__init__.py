@@ -26,6 +26,9 @@ class Format:
     is_folder: bool
     training: bool = False
     """Whether the format is for training: refused for evaluation-only benchmarks."""
+    scores: bool = False
+    """Whether replies are compared with the answers, so that questions without a right
+    answer are left out."""
 
 
 FORMATS: Registry[str, Format] = Registry(
@@ -36,8 +39,8 @@ FORMATS: Registry[str, Format] = Registry(
         "dataset-parquet": Format(
             partial(export_form, packed=True), is_folder=True
         ),
-        "vlmevalkit": Format(export_vlmevalkit, is_folder=True),
-        "trl": Format(export_trl, is_folder=False, training=True),
+        "vlmevalkit": Format(export_vlmevalkit, is_folder=True, scores=True),
+        "trl": Format(export_trl, is_folder=False, training=True, scores=True),
         "lmms-eval": "visualjudge.apps.connectors.lmms_eval_tasks:LMMS_EVAL",
     },
     home=f"{__name__}:FORMATS",
@@ -52,7 +55,8 @@ def export(
     *,
     force: bool = False,
 ) -> list[Path]:
-    """Write ``dataset`` to ``out`` in the format ``name``. Return the written files.
+    """Write ``dataset`` to ``out`` in the format ``name``, to tools that score replies
+    only what is ``dataset.with_answers``. Return the written files.
 
     Parameters
     ----------
@@ -77,7 +81,9 @@ def export(
         )
     check_use(dataset, name, training=form.training)
     check_out(Path(out), name, is_folder=form.is_folder, force=force)
-    return form.write(dataset, Path(out), tick)
+    return form.write(
+        dataset.with_answers if form.scores else dataset, Path(out), tick
+    )
 
 
 def check_use(dataset: Dataset, name: str, *, training: bool) -> None:

@@ -47,10 +47,6 @@ def answer_text(answer: str | float) -> str:
     )
 
 
-def absolute_paths(dataset: Dataset, question: Question) -> list[str]:
-    return [str(dataset.image_path(path).resolve()) for path in question.images]
-
-
 def truth_columns(question: Question) -> dict[str, Any]:
     """Return the columns that a reward reads; the answer is text, so that a column has
     one type."""

@@ -7,16 +7,14 @@ Images are not copied; their paths are relative to the folder of the JSONL file.
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import orjson
 
+from visualjudge.core.jsons import Json
 from visualjudge.core.output_files import OutputFile
-from visualjudge.core.records import IMAGE_MARK, TURNED, UNKNOWN, Question
+from visualjudge.core.records import IMAGE_MARK, TURNED, Question
 from visualjudge.dataset.exports.media import truth_columns
 from visualjudge.dataset.folder import Dataset
-
-Line = dict[str, Any]
 
 
 def export_trl(
@@ -41,12 +39,9 @@ def export_trl(
     return [out]
 
 
-def _line(dataset: Dataset, question: Question, home: Path) -> Line | None:
+def _line(dataset: Dataset, question: Question, home: Path) -> Json | None:
     answer = question.answer
-    if not isinstance(answer, str) or answer in (
-        *(question.ties or ()),
-        UNKNOWN,
-    ):
+    if not isinstance(answer, str) or answer in (question.ties or ()):
         return None
     wrong = (
         TURNED[answer] if question.question_type == "pairwise" else answer[::-1]
@@ -67,8 +62,8 @@ def _line(dataset: Dataset, question: Question, home: Path) -> Line | None:
     }
 
 
-def _parts(prompt: str) -> list[Line]:
-    parts: list[Line] = []
+def _parts(prompt: str) -> list[Json]:
+    parts: list[Json] = []
     for k, text in enumerate(prompt.split(IMAGE_MARK)):
         if k:
             parts.append({"type": "image", "text": None})
@@ -79,5 +74,5 @@ def _parts(prompt: str) -> list[Line]:
     return parts
 
 
-def _reply(answer: str) -> Line:
+def _reply(answer: str) -> Json:
     return {"role": "assistant", "content": [{"type": "text", "text": answer}]}
