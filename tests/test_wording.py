@@ -67,7 +67,8 @@ def test_messages_say_what_must_be() -> None:
 WRITES_COMMANDS = {
     *("apps/planning/study_designs.py", "apps/starting/folder_contents.py"),
     "apps/starting/known_files.py",
-    *("analysis/report/page.py", "formats/importers.py"),
+    *("analysis/decisions/card.py", "analysis/report/page.py"),
+    "formats/importers.py",
     *("apps/adopt/logs/__init__.py", "judges/local/judge.py"),
 }
 """Files below ``cli`` with whole commands, or options of another program."""

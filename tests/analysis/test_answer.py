@@ -284,6 +284,21 @@ def test_what_else_fails_qualifies_the_answer_and_does_not_change_it() -> None:
     assert "of its replies cannot be used" in found.models.sentence
 
 
+@pytest.mark.parametrize("status", ["api_error", "refusal"])
+def test_failed_calls_are_no_bad_replies_and_can_be_repeated(
+    status: str,
+) -> None:
+    asked = questions_of(100)
+    lost = [
+        replace(verdict, value="Failed", status=status) if k % 5 else verdict
+        for k, verdict in enumerate(choices_of(asked, 0.97, swap=True))
+    ]
+    reasons = [reason.text for reason in card(asked, lost).models.reasons]
+    (failed,) = [text for text in reasons if "cannot be used" in text]
+    repeated = "calls failed" in failed and "retry_errors=true" in failed
+    assert repeated == (status == "api_error")
+
+
 def test_a_probe_that_only_costs_answers_is_said_so(tmp_path: Path) -> None:
     """A judge that answers alike, but declines what is changed, did not fail by its
     answers."""

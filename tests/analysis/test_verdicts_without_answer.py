@@ -200,3 +200,19 @@ def test_questions_of_probes_and_failed_calls_are_counted_apart(
     assert found.dataset.extent.endswith(
         "10 questions on 10 of 12 images, and 10 copies of them with a part changed (probes)"
     )
+
+
+def test_the_extent_counts_the_questions_without_a_known_answer(
+    tmp_path: Path,
+) -> None:
+    """The headline counts the verdicts on the others."""
+    split = [
+        pair(i, (5.0, 5.0), id=f"split{i}", answer="unknown")
+        for i in range(20, 24)
+    ]
+    verdicts = [said(q, q.answer) for q in PAIRS] + [
+        said(q, "A") for q in split
+    ]
+    _, run = judged(tmp_path, verdicts, split)
+    extent = analyse([run]).dataset.extent
+    assert extent.startswith("14 questions (4 without a known answer) on")

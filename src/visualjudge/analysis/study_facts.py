@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from visualjudge.analysis.answers import has_truth
 from visualjudge.analysis.figure_text import many
 from visualjudge.analysis.study_table import Study, unchanged
 from visualjudge.analysis.table_layout import Column, Layout, as_named
@@ -18,7 +19,8 @@ from visualjudge.core.records import IntArray
 class DatasetFacts:
     """The questions. ``asked`` counts the distinct ones that any judge was asked,
     ``probed`` those of them that a probe changed, which count only in figures of
-    probes; ``where`` has the filters on the questions that all figures use, as
+    probes; ``untold`` counts those without a known answer;
+    ``where`` has the filters on the questions that all figures use, as
     ``FIELD=VALUE``.
     """
 
@@ -32,6 +34,7 @@ class DatasetFacts:
     asked: int = 0
     images_asked: int = 0
     probed: int = 0
+    untold: int = 0
     where: tuple[str, ...] = ()
 
     @property
@@ -40,15 +43,19 @@ class DatasetFacts:
         images."""
         more = self.probed if self.probed < self.asked else 0
         questions = _of(self.asked - more, self.questions - more, "question")
-        asked = f"{questions} on {_of(self.images_asked, self.images, 'image')}"
-        if self.probed:
-            asked += (
-                f", and {more:,} copies of them with a part changed (probes)"
-                if more
-                else ", for probes"
-            )
+        split = f" ({self.untold:,} without a known answer)" * (
+            0 < self.untold < self.asked - more
+        )
+        probes = (
+            f", and {more:,} copies of them with a part changed (probes)"
+            if more
+            else ", for probes" * bool(self.probed)
+        )
         where = " and ".join(self.where)
-        return asked + (f"; only those with {where}" if where else "")
+        return (
+            f"{questions}{split} on {_of(self.images_asked, self.images, 'image')}"
+            f"{probes}{f'; only those with {where}' * bool(where)}"
+        )
 
 
 def _of(part: int, whole: int, noun: str) -> str:
@@ -87,6 +94,7 @@ def dataset_facts(study: Study) -> DatasetFacts:
         images_asked=(counted if counted.height else asked)[
             "cluster"
         ].n_unique(),
+        untold=counted.filter(~has_truth()).height,
         where=study.part.stated,
     )
 

@@ -67,7 +67,7 @@ from visualjudge.analysis.figures.probes import (
 from visualjudge.analysis.figures.reasons import RIGHT_REASON
 from visualjudge.analysis.figures.tasks_and_encodings import BY_TASK
 from visualjudge.analysis.image_sums import image_sums
-from visualjudge.analysis.pairwise_verdicts import Pairwise
+from visualjudge.analysis.pairwise_verdicts import NO_REPLY, Pairwise
 from visualjudge.analysis.results import PAIRED, JudgeResult
 from visualjudge.analysis.separation import NO_PAIRS, AnswerState
 from visualjudge.analysis.statistics.score_bar import Level
@@ -446,12 +446,11 @@ def _unskilled(pairwise: Pairwise) -> str | None:
 
 
 def _failed(study: Study, run: int) -> Check:
-    """Check the share of unusable replies, over all kinds of questions. Without
-    failures, a note says how large the share may be.
+    """Check the share of unusable replies, over all kinds of questions. A note says how
+    many calls failed; without failures, how large the share may be.
     """
-    table = study.joined[run]
-    if table.is_empty():
-        table = study.runs[run].answered
+    joined = study.joined[run]
+    table = joined if joined.height else study.runs[run].answered
     if table.is_empty():
         return check("failed", NOT_MEASURED)
     sums = image_sums(
@@ -459,12 +458,17 @@ def _failed(study: Study, run: int) -> Check:
     )
     share = sums.shares("failed", "all")[0]
     ends = closed(share.interval)
-    if share.value or ends is None:
-        return check("failed", share)
+    calls = table.filter(pl.col("status") == NO_REPLY).height
+    again = (
+        f"{calls:,} of {many(table.height, 'call')} failed: "
+        "`visualjudge judge … --resume --set retry_errors=true` asks again"
+    ) * bool(calls)
     return check(
         "failed",
         share,
-        f"none here, but up to {percent(ends[1])} may fail",
+        again
+        if share.value or ends is None
+        else f"none here, but up to {percent(ends[1])} may fail",
     )
 
 

@@ -126,7 +126,7 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Replies that cannot be used",
         "at_most",
         0.05,
-        "{} of its replies cannot be used",
+        "{} of its replies cannot be used{noted}",
     ),
     "favour": Threshold(
         "Favouritism",
@@ -193,6 +193,7 @@ class Check:
             self.shown,
             title=lower_first(self.title),
             why=self.why,
+            noted=f" ({self.why})" * (self.why not in WHY.values()),
             limit=percent(self.threshold.value, 0),
             points=points(self.value),
         )
