@@ -208,10 +208,9 @@ def _groups(
     if strict and not any(row.rotation for row in table.rows):
         return
     members: dict[int, list[ScoredRow]] = defaultdict(list)
-    for line in scored.values():
+    for _, line in sorted(scored.items()):
         members[line.row.group].append(line)
-    for index, unordered in members.items():
-        lines = tuple(sorted(unordered, key=lambda line: line.row.index))
+    for index, lines in members.items():
         replied = {
             line.row.rotation for line in lines if line.prediction is not None
         }
@@ -222,7 +221,7 @@ def _groups(
         if strict or index in scored:
             yield Group(
                 index,
-                lines,
+                tuple(lines),
                 None if missing else all(x.hit for x in lines),
                 missing,
             )
