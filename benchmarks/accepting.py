@@ -19,7 +19,11 @@ import numpy as np
 import polars as pl
 from scipy.stats import norm
 
-from visualjudge.analysis.decisions.accept import Cases, chosen_score
+from visualjudge.analysis.decisions.accept import (
+    Cases,
+    chosen_score,
+    score_bounds,
+)
 
 RISK, POPULATION = 0.05, 100_000
 
@@ -158,7 +162,9 @@ def row(design: Design, studies: int) -> str:
     kept, accepted, none = 0, 0.0, 0
     for _ in range(studies):
         cases = Cases.of(design.draw(rng, design.images), 5.0, design.base_rate)
-        threshold = chosen_score(cases, RISK).threshold
+        threshold = chosen_score(
+            cases, RISK, score_bounds(cases, RISK)
+        ).threshold
         risk, share = (0.0, 0.0) if threshold is None else at(threshold)
         none += threshold is None
         kept += risk <= RISK

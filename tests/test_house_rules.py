@@ -94,7 +94,7 @@ OVER: dict[str, int] = {
     "cli": 1723,
 }
 """Rooms over their row: what they have at most until they are rebuilt."""
-MOST_STATEMENTS = 35_770
+MOST_STATEMENTS = 35_769
 """To become 30,000."""
 MOST_TOKENS_A_LINE = 7.3
 MOST_TOKENS_A_LINE_OF_A_FILE = 9

@@ -105,7 +105,7 @@ def _describe_data(
     folder: Path, json: OutputFile | None, chosen: tuple[str, ...]
 ) -> None:
     from visualjudge.data.folder import DataFolder
-    from visualjudge.data.import_mistakes import equal_sources
+    from visualjudge.data.import_mistakes import by_source, equal_sources
     from visualjudge.dataset.describe import describe as describe_task
 
     data = DataFolder(folder)
@@ -116,7 +116,11 @@ def _describe_data(
             )
     tasks = [name for name in data.tasks if not chosen or name in chosen]
     described = [describe_task(name, data.entries(name)) for name in tasks]
-    equal = [reason for name in tasks for reason in equal_sources(data, name)]
+    equal = [
+        reason
+        for name in tasks
+        for reason in equal_sources(data, by_source(data, name))
+    ]
     problems = list(data.problems)
     write(
         json,

@@ -81,12 +81,7 @@ def export(
             force=force,
         )
     print("\n".join(map(str, files)))
-    lost = len(read) - len(read.with_answers)
-    remark(
-        {
-            f"questions without a right answer, left out: {lost}": lost
-            and FORMS[form].scores
-        }
-    )
+    lost = len(read) - len(read.with_answers) if FORMS[form].scores else 0
+    remark({f"questions without a right answer, left out: {lost}": lost})
     if not read.labels_only:
         following("judge", dataset, "--model", "MODEL", "--out", "RUN")

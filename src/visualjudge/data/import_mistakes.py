@@ -728,7 +728,8 @@ def with_labels(
     )
 
 
-def _by_source(folder: DataFolder, task: str) -> dict[str, list[Annotation]]:
+def by_source(folder: DataFolder, task: str) -> dict[str, list[Annotation]]:
+    """Return the predictions of each source, in the order of :func:`_scored`."""
     rows = sorted(
         (
             (note.source, note)
@@ -738,33 +739,33 @@ def _by_source(folder: DataFolder, task: str) -> dict[str, list[Annotation]]:
         key=itemgetter(0),
     )
     return {
-        name: [note for _, note in group]
+        name: sorted((note for _, note in group), key=_scored)
         for name, group in groupby(rows, itemgetter(0))
     }
 
 
-def equal_sources(folder: DataFolder, task: str) -> Iterator[str]:
+def equal_sources(
+    folder: DataFolder, sources: Mapping[str, list[Annotation]]
+) -> Iterator[str]:
     """Yield a sentence for each source whose predictions all equal those of another
     one, whatever people gave for them.
 
     Predictions are read only for sources whose computed scores are equal on all images,
     and of images until two differ.
     """
-    by_source = _by_source(folder, task)
     same_scores: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, notes in by_source.items():
-        notes.sort(key=_scored)
+    for name, notes in sources.items():
         same_scores[tuple(map(_scored, notes))].append(name)
     for twin, name in chain.from_iterable(
         combinations(names, 2) for names in same_scores.values()
     ):
-        notes = by_source[name]
+        notes = sources[name]
         with suppress(
             DataError, OSError
         ):  # `build` reports a file that cannot be read
             if all(
                 _content(ours, folder) == _content(other, folder)
-                for ours, other in zip(notes, by_source[twin], strict=True)
+                for ours, other in zip(notes, sources[twin], strict=True)
             ):
                 yield (
                     f"sources {twin!r} and {name!r} have the same predictions on all "
@@ -775,10 +776,11 @@ def equal_sources(folder: DataFolder, task: str) -> Iterator[str]:
 
 def doubts_of_sources(folder: DataFolder, task: str) -> Iterator[str]:
     """Yield what may be wrong with the sources of a task beside each other."""
-    yield from equal_sources(folder, task)
+    sources = by_source(folder, task)
+    yield from equal_sources(folder, sources)
     asked = {
         name: {(note.image_id, note.class_of_interest) for note in notes}
-        for name, notes in _by_source(folder, task).items()
+        for name, notes in sources.items()
         if notes[0].error_type is None
     }
     images = {

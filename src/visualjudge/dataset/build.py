@@ -20,7 +20,7 @@ from visualjudge.core.records import Question
 from visualjudge.core.registry import in_use
 from visualjudge.core.workers import CORES, WORTH_PROCESSES, Workers
 from visualjudge.data.folder import DataFolder
-from visualjudge.data.import_mistakes import equal_sources
+from visualjudge.data.import_mistakes import by_source, equal_sources
 from visualjudge.dataset.folder import MEDIA, META, VERSION
 from visualjudge.dataset.json_form import (
     QUESTIONS,
@@ -332,7 +332,9 @@ def open_workers(
 
 def _equal_sources(folder: DataFolder, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(
-        source for name in names for source in equal_sources(folder, name)
+        source
+        for name in names
+        for source in equal_sources(folder, by_source(folder, name))
     )
 
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from judged_records import said, scoring, write_dataset, write_run
 from visualjudge.analysis.decisions.accept import (
     Cases,
+    Chosen,
     accept,
     chosen_score,
     marked,
@@ -68,13 +69,17 @@ def study(
     return load_study([write_run(root / "run", dataset, verdicts, judge=judge)])
 
 
+def chosen(cases: Cases, risk: float) -> Chosen:
+    return chosen_score(cases, risk, score_bounds(cases, risk))
+
+
 def test_the_risk_of_the_chosen_score_is_kept_in_nearly_all_studies() -> None:
     rng = np.random.default_rng(9)
     bad = rng.random(200_000) < 0.3
     score = rng.normal(np.where(bad, 3.5, 7.0), 1.5)
     kept = 0
     for seed in range(60):
-        threshold = chosen_score(cases(150, 0.3, seed=seed), 0.1).threshold
+        threshold = chosen(cases(150, 0.3, seed=seed), 0.1).threshold
         accepted = score >= (np.inf if threshold is None else threshold)
         kept += not accepted.any() or bad[accepted].mean() <= 0.1
     assert kept >= 54
@@ -82,7 +87,7 @@ def test_the_risk_of_the_chosen_score_is_kept_in_nearly_all_studies() -> None:
 
 def test_a_base_rate_moves_the_score_as_the_mix_does() -> None:
     rare, same, common = (
-        chosen_score(cases(600, 0.3, base_rate=rate), 0.05).threshold
+        chosen(cases(600, 0.3, base_rate=rate), 0.05).threshold
         for rate in (0.02, None, 0.45)
     )
     assert rare is not None and same is not None and common is not None
@@ -92,7 +97,7 @@ def test_a_base_rate_moves_the_score_as_the_mix_does() -> None:
 def test_of_a_known_base_rate_accepting_all_has_exactly_that_share() -> None:
     few = cases(60, 0.3, base_rate=0.02)
     assert few.bound(-np.inf) == (0.02, 0.02)
-    assert chosen_score(few, 0.02).threshold == few.score.min()
+    assert chosen(few, 0.02).threshold == few.score.min()
     strict = few.only(few.score > few.score.min()).bound(5.0)
     assert strict[0] < strict[1] < few.bound(3.0)[1] < 0.02
 
@@ -127,9 +132,9 @@ def test_a_usable_score_is_found_although_the_strictest_predictions_are_bad() ->
 ):
     found = judged((10.0, 20, True), (8.0, 900, False), (3.0, 800, True))
     assert found.bound(10.0)[0] == 1.0
-    assert chosen_score(found, 0.05).threshold == 8.0
+    assert chosen(found, 0.05).threshold == 8.0
     hopeless = judged((10.0, 200, True), (8.0, 900, False), (3.0, 800, True))
-    assert chosen_score(hopeless, 0.05).threshold is None
+    assert chosen(hopeless, 0.05).threshold is None
 
 
 def test_the_printed_score_accepts_what_was_counted() -> None:
@@ -137,7 +142,7 @@ def test_the_printed_score_accepts_what_was_counted() -> None:
     found = judged(
         (4.0 + 2 / 3, 900, False), (4.6661, 90, False), (3.0, 800, True)
     )
-    choice = chosen_score(found, 0.05)
+    choice = chosen(found, 0.05)
     assert choice.threshold == float(f"{choice.threshold:.4g}") == 4.666
     assert found.part("all", 4.666).accepted == pytest.approx(990 / 1790)
 
@@ -145,8 +150,8 @@ def test_the_printed_score_accepts_what_was_counted() -> None:
 def test_without_a_bad_prediction_among_them_few_prove_nothing() -> None:
     few = cases(12, 0.0)
     assert few.bound(-np.inf) == (0.0, pytest.approx(1 - 0.05 ** (1 / 12)))
-    assert chosen_score(few, 0.05).threshold is None
-    assert chosen_score(cases(200, 0.0), 0.05).threshold is not None
+    assert chosen(few, 0.05).threshold is None
+    assert chosen(cases(200, 0.0), 0.05).threshold is not None
 
 
 def test_images_that_are_named_are_those_of_a_score_that_can_be_chosen() -> (
@@ -156,7 +161,7 @@ def test_images_that_are_named_are_those_of_a_score_that_can_be_chosen() -> (
     kept = []
     for seed in range(40):
         pilot = cases(80, 0.3, seed=seed)
-        needed = chosen_score(pilot, 0.05).images_needed
+        needed = chosen(pilot, 0.05).images_needed
         if needed is None:
             continue
         later = cases(needed - 80, 0.3, seed=100 + seed)
@@ -165,7 +170,7 @@ def test_images_that_are_named_are_those_of_a_score_that_can_be_chosen() -> (
             for name in ("image", "score", "bad")
         )
         image[pilot.image.size :] += 80
-        kept.append(chosen_score(Cases(image, *columns, None), 0.05).threshold)
+        kept.append(chosen(Cases(image, *columns, None), 0.05).threshold)
     assert len(kept) > 20
     assert sum(score is not None for score in kept) > len(kept) / 3
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_FLOOR, Context
 from pathlib import Path
@@ -320,13 +320,16 @@ def accept(
     for name in (ALL,) if pooled else tasks:
         rows = table if pooled else table.filter(task=name)
         cases = Cases.of(rows, bad_below, base_rate)
-        choice = chosen_score(cases, risk, ALL if len(tasks) == 1 else name)
+        bounds = score_bounds(cases, risk)
+        choice = chosen_score(
+            cases, risk, bounds, ALL if len(tasks) == 1 else name
+        )
         chosen.append(choice)
         if choice.threshold is not None:
             parts += _parts(rows, cases, choice.threshold, choice.task)
         curve += [
             replace(cases.part(choice.task, score), bound=bound)
-            for score, bound in score_bounds(cases, risk).items()
+            for score, bound in bounds.items()
         ]
     return Acceptance(
         study.runs[0].name,
@@ -482,11 +485,16 @@ def score_bounds(cases: Cases, risk: float) -> dict[float, float | None]:
     return bounds
 
 
-def chosen_score(cases: Cases, risk: float, task: str = ALL) -> Chosen:
-    """Return the lowest score whose test succeeds, from strict to lenient."""
+def chosen_score(
+    cases: Cases,
+    risk: float,
+    bounds: Mapping[float, float | None],
+    task: str = ALL,
+) -> Chosen:
+    """Return the lowest score whose test succeeds, by its :func:`score_bounds`."""
     kept = [
         score
-        for score, bound in score_bounds(cases, risk).items()
+        for score, bound in bounds.items()
         if bound is not None and bound <= risk
     ]
     if kept:

@@ -327,7 +327,11 @@ def answer_of(
     # other shapes state the accuracy in their sentence
     counted = checks if shape == "named_pairs" else checks[1:]
     failing = [line.failing for line in counted if line.state == "fail"]
-    if shape == "named_pairs" and checks[0].state in ("pass", "undecided"):
+    if (
+        shape == "named_pairs"
+        and checks[0].of_tasks
+        and checks[0].state in ("pass", "undecided")
+    ):
         failing += _too_low(study, run)
     proved = (*failing, *qualifiers)
     models = (
@@ -525,20 +529,17 @@ def proven(result: JudgeResult) -> list[str]:
     """Return what reasons and probes prove about a judge, as qualifications of its
     answer."""
     failed = [row for row in result[PROBES] if row.state == "fail"]
+    groups = {
+        "it fails": [row for row in failed if not row.declines],
+        "it gives no answer more often to": [
+            row for row in failed if row.declines
+        ],
+    }
     return [
         *_reason(result),
         *(
-            f"{words} {listed(names, 2)}"
-            for declines, words in (
-                (False, "it fails"),
-                (True, "it gives no answer more often to"),
-            )
-            if (
-                names := [
-                    f"the probe “{row.name}”"
-                    for row in failed
-                    if row.declines == declines
-                ]
-            )
+            f"{words} {listed([f'the probe “{row.name}”' for row in rows], 2)}"
+            for words, rows in groups.items()
+            if rows
         ),
     ]

@@ -235,12 +235,13 @@ def _rows(judge: JudgeResult) -> tuple[EncodingChoice, ...]:
 
 
 def _tables(stored: Sequence[Json]) -> dict[str, list[Json]]:
-    rows = [
-        {"task": task["task"], **row}
-        for task in stored
-        for row in task["comparisons"]
-    ]
-    return {"encoding_comparisons": rows}
+    return {
+        "encoding_comparisons": [
+            {"task": task["task"], **row}
+            for task in stored
+            for row in task["comparisons"]
+        ]
+    }
 
 
 def _recommended(choice: EncodingChoice) -> str:

@@ -130,8 +130,7 @@ def _rest(own: JudgeCard) -> Iterator[Part]:
 def open_checks(checks: Sequence[Check]) -> str:
     """Return how many checks pass, and the names of the others, in one line."""
     if len(checks) == 1:
-        title = lower_first(checks[0].title)
-        return f"Check of {title}: {STATES[checks[0].state]}."
+        return f"Check of {lower_first(checks[0].title)}: {STATES[checks[0].state]}."
     names = {
         state: [lower_first(row.title) for row in checks if row.state == state]
         for state in STATES

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from sys import intern
 from typing import Any
 
+from visualjudge.analysis.figure_text import NO_TASK
 from visualjudge.apps.adopt.adopted_question import (
     TEN,
     UNIT,
@@ -216,7 +217,7 @@ class Table:
         """Return the question of a row, and whether the row has its options in the
         other order."""
         names = models_of(row) if self.pairs else (row.get("model"),)
-        task = str(row.get("task") or "verdicts")
+        task = str(row.get("task") or NO_TASK)
         name = row.get("item") or row.place.removeprefix(f"{self.name}: ")
         group = row.get("group") or ""
         first = self.groups.setdefault((task, name), group) if group else group

@@ -19,7 +19,7 @@ from visualjudge.apps.planning import judge_simulation
 from visualjudge.apps.planning.judge_simulation import JudgeModel, Pool
 from visualjudge.core.errors import DataError, UsageError, one_of
 from visualjudge.data.folder import DataFolder
-from visualjudge.data.import_mistakes import equal_sources
+from visualjudge.data.import_mistakes import by_source, equal_sources
 from visualjudge.dataset.folder import META, load_dataset
 from visualjudge.dataset.plan import stems_of
 from visualjudge.dataset.question_filter import stem_named
@@ -228,7 +228,11 @@ def _of_data(
             f"`tasks` must be {one_of(task, folder.tasks)}, got {task}"
         )
     names = [task] if task else folder.tasks
-    equal = [source for name in names for source in equal_sources(folder, name)]
+    equal = [
+        source
+        for name in names
+        for source in equal_sources(folder, by_source(folder, name))
+    ]
     caps = Caps()
     by_task = {
         name: tuple(

@@ -696,5 +696,10 @@ def _photographs(photographs: Places) -> list[Sight]:
     if len([*first.glob(f"{files[0].stem}.*")]) > 1:
         place /= f"*{files[0].suffix}"
     command = _study("pairs", "lowlevel-deblur", place, [place], ())
-    text = "photographs alone: controlled errors test a judge"
-    return [Sight(first, kind + text, command)]
+    return [
+        Sight(
+            first,
+            f"{kind}photographs alone: controlled errors test a judge",
+            command,
+        )
+    ]
